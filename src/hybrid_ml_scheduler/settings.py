@@ -104,7 +104,7 @@ class Settings(BaseSettings):
     schedulers: Names = Field(
         default=(
             "round_robin", "random", "greedy", "hybrid_ml", "rl_agent", "rl_split", "oracle",
-            "earliest_finish", "frugal_finish", "earliest_finish@nominal", "earliest_finish@exact",
+            "earliest_finish", "frugal_finish", "sjf", "rl_hold", "earliest_finish@nominal", "earliest_finish@exact",
         ),
         alias=_own("SCHEDULERS"),
     )  # fmt: skip

@@ -10,18 +10,21 @@ import pytest
 
 from hybrid_ml_scheduler.cli.race_plan import Flags, plan_of
 from hybrid_ml_scheduler.cluster import RunColumns
-from hybrid_ml_scheduler.core import Scheduler
+from hybrid_ml_scheduler.core import Decision, Scheduler
 from hybrid_ml_scheduler.core.holding import Holds
 from hybrid_ml_scheduler.core.knowledge import EXACT, LEARNED, NOMINAL, Level
 from hybrid_ml_scheduler.live.race import Race
 from hybrid_ml_scheduler.live.records import Course, Trace
 from hybrid_ml_scheduler.physics import Gpu, Node
 from hybrid_ml_scheduler.physics.truth import Truth
+from hybrid_ml_scheduler.plans.file_tasks import choice_text
 from hybrid_ml_scheduler.plans.known_tasks import KnownTasks
-from hybrid_ml_scheduler.plans.plan import plan_from_mapping
+from hybrid_ml_scheduler.plans.plan import WorkloadChoice, plan_from_mapping
 from hybrid_ml_scheduler.schedulers import available, create
+from hybrid_ml_scheduler.studies.knowledge import WARM_UP, KnowledgeStudy, knowledge_cell
 from hybrid_ml_scheduler.studies.running import entrants, run_known
 from hybrid_ml_scheduler.studies.trials import Trial, run_trial
+from hybrid_ml_scheduler.studies.what_if import RunToChange, changed_run
 from hybrid_ml_scheduler.workload import WorkloadParameters, load
 from tests.properties.spying import SAMPLES, HoldingSpy, RuleSpy, Sample, Spy
 
@@ -167,6 +170,31 @@ def test_the_last_task_of_a_kind_is_estimated_by_those_that_have_ended(tmp_path:
     mean_s = float(known.true.gpu_s[kind, 0][:-1].mean())  # the last one has not ended when it is decided
     assert means[NOMINAL] == pytest.approx(mean_s, rel=1e-9)
     assert means[LEARNED] == pytest.approx(mean_s, rel=0.35)
+
+
+@pytest.mark.parametrize("level", BELOW)
+@pytest.mark.parametrize("name", ["gavel", "typed", "swf"])
+def test_what_if_shows_no_true_time_either(name: str, level: Level, tmp_path: Path) -> None:
+    tasks, spies, runs = both(next(one for one in SAMPLES if one.name == name), tmp_path), [], []
+    for known in tasks:
+        spy = Spy()
+        again = RunToChange(make=lambda spy=spy: spy, known=known, level=level)  # type: ignore[misc]
+        runs.append(changed_run(again, int(known.batch.task_id[0]), Decision(gpu_fraction=1.0, gpu=1)))
+        spies.append(spy)
+    end_s = first_end_s(tasks, *runs)
+    assert until(spies[0].notes, end_s) == until(spies[1].notes, end_s)
+
+
+def test_the_price_of_not_knowing_is_measured_with_the_estimator_of_a_race(tmp_path: Path) -> None:
+    rows = "\n".join(f"{row},{row * 30},{'abc'[row % 3]},{(row % 7 + 1) * 200},{row % 7 + 50}" for row in range(300))
+    place = tmp_path / "mine.csv"
+    place.write_text(f"task_id,arrival_time,kind,cpu_time,gpu_time\n{rows}\n")
+    file = choice_text(WorkloadChoice(source=str(place)))
+    study = KnowledgeStudy(tasks=100, file=file, only=(("hybrid_ml", LEARNED),))
+    known = study.known_tasks(0.7, 0)
+    latency_s = run_known(create("hybrid_ml"), known, LEARNED).finish_s - known.batch.arrival_time
+    (cell,) = knowledge_cell(study, 0.7, 0)
+    assert cell.mean_latency_s == pytest.approx(float(latency_s[int(WARM_UP * len(latency_s)) :].mean()))
 
 
 def as_it_is(row: int) -> float:

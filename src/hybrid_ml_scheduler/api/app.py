@@ -45,7 +45,7 @@ from hybrid_ml_scheduler.settings import Settings
 from hybrid_ml_scheduler.storage import Cache, Store, identity, open_cache, open_store
 from hybrid_ml_scheduler.workload import preset
 
-__all__ = ["create_app"]
+__all__ = ["create_app", "usual_plan"]
 
 _NAME = "Hybrid ML Scheduler"
 _DESCRIPTION = (
@@ -178,7 +178,7 @@ def _setup(settings: Settings, new_run: bool, planned: Plan | None = None) -> Ru
     for spec in settings.schedulers:
         find(spec)
     uploads = UploadFolder(settings.uploads_dir)
-    plan = _usual_plan(settings)
+    plan = usual_plan(settings)
     if planned is not None:
         named = settings.named_schedulers or planned.schedulers or settings.schedulers
         plan = replace(kept_plan(planned, uploads), schedulers=named)
@@ -198,7 +198,8 @@ def _setup(settings: Settings, new_run: bool, planned: Plan | None = None) -> Ru
     )
 
 
-def _usual_plan(settings: Settings) -> Plan:
+def usual_plan(settings: Settings) -> Plan:
+    """The plan of a run that the environment asks for."""
     return Plan(
         seed=settings.seed,
         retrain_interval=settings.retrain_interval,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -10,10 +11,17 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from hybrid_ml_scheduler.plans.plan import Plan
 
-__all__ = ["compile_service", "is_service_compiled", "rehearse", "say_if_compiling"]
+__all__ = ["compile_service", "is_service_compiled", "rehearse", "say_if_compiling", "take_one_thread"]
 
 _REHEARSED_TASKS = 120
 _TOGETHER = 32
+_ONE_THREAD_EACH = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+
+
+def take_one_thread() -> None:
+    """Have linear algebra use one thread; call before NumPy is loaded. Small matrices are slower on several threads."""
+    for name in _ONE_THREAD_EACH:
+        os.environ.setdefault(name, "1")
 
 
 def say_if_compiling() -> None:

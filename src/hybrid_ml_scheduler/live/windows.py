@@ -67,7 +67,7 @@ class Windows:
         self._begin_s = begin_s
         self._shift: tuple[int, float] | None = None
         self._now_s, self._compared_s, self.oracle_s, self._shift_oracle_s = begin_s, begin_s, 0.0, 0.0
-        self._arrival_s, self._label_s = np.zeros(LATEST), np.zeros(LATEST)
+        self._arrival_s, self._label_s = [0.0] * LATEST, [0.0] * LATEST
         self._ahead: deque[tuple[int, float, float]] = deque()  # tasks that are not compared yet
 
     def enter(self, task_id: int, arrival_s: float, label_s: float, now_s: float) -> None:
@@ -102,7 +102,7 @@ class Windows:
         if self._shift is not None and self._shift[0] <= last:
             spans.append(self._span("shift", *self._shift, self._shift_oracle_s))
         first = max(self._first_task, self._compared_task - LATEST + 1)
-        begin_s = self._begin_s if first == self._first_task else float(self._arrival_s[first % LATEST])
+        begin_s = self._begin_s if first == self._first_task else self._arrival_s[first % LATEST]
         spans.append(self._span("latest", first, begin_s, self._latest_oracle_s(first)))
         return spans
 
@@ -123,7 +123,8 @@ class Windows:
         )
 
     def _latest_oracle_s(self, first: int) -> float:
-        return float(self._label_s[np.arange(first, self._compared_task + 1) % LATEST].sum())
+        slots = np.arange(first, self._compared_task + 1) % LATEST
+        return float(np.array(self._label_s)[slots].sum())
 
     def capture(self) -> Mapping[str, Any]:
         """Return the whole state, picklable."""

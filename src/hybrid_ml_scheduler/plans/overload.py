@@ -9,7 +9,7 @@ import numpy as np
 from hybrid_ml_scheduler.cluster.area import Ways, best_weights, weighted_work
 from hybrid_ml_scheduler.core.tasks import FloatColumn, TaskBatch
 from hybrid_ml_scheduler.core.text import amount
-from hybrid_ml_scheduler.physics import Durations, Node
+from hybrid_ml_scheduler.physics import Durations, Node, durations
 
 __all__ = ["DeviceLoads", "device_loads", "overload_words"]
 
@@ -70,7 +70,10 @@ def _total(work_s: FloatColumn) -> float:
     return float(work_s[np.isfinite(work_s)].sum())
 
 
-def overload_words(batch: TaskBatch, node: Node, seconds: Durations) -> str | None:
-    """The sentence that every command prints where more work arrives than a device can do; None where all keep up."""
-    loads = device_loads(batch, node, seconds)
+def overload_words(batch: TaskBatch, node: Node, seconds: Durations | None = None) -> str | None:
+    """The sentence that every command prints where more work arrives than a device can do; None where all keep up.
+
+    Durations are those of the formula unless others are given.
+    """
+    loads = device_loads(batch, node, durations(batch, node) if seconds is None else seconds)
     return None if loads is None else loads.words

@@ -109,7 +109,7 @@ class _Watched(LearnedEstimator):
     """Notes for every finished part whether it fell inside its 90 % interval."""
 
     def __init__(self, known: KnownTasks) -> None:
-        super().__init__(known.node, known.batch.kind_names, forgets=known.forgets)
+        super().__init__(known.node, known.batch.kind_names, forgets=known.forgets, knows_scale=known.knows_scale)
         self.inside: list[tuple[int, bool]] = []
         self._places = {identity: place for place, identity in enumerate(known.batch.task_id.tolist())}
 

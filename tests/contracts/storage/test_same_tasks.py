@@ -21,6 +21,7 @@ from hybrid_ml_scheduler.storage import (
     compared_tasks,
     create_run,
     get_run,
+    paired_stretches,
     run_totals,
     statistics,
     trend,
@@ -32,12 +33,14 @@ STRATEGIES = ("sjf", SKIPS_LONG, *AT_ONCE)
 STEPS = (40, 160, 300, 220)  # up to moments within the first stretch of 500 tasks, at its end, behind it
 
 
-async def raced(store: Store) -> list[tuple[int, Race, Window]]:
+async def raced(store: Store, first_task: int = 30) -> list[tuple[int, Race, Window]]:
     """A race that is stored as it goes, and what it showed on the way."""
     plan = plan_from_mapping({"simulation": {"num_gpus": 2}, "workload": {"preset": "heavy"}})
-    run_id = await create_run(store, plan=plan.to_mapping(), seed=11, versions={}, controls={"first_task_id": 30})
+    run_id = await create_run(
+        store, plan=plan.to_mapping(), seed=11, versions={}, controls={"first_task_id": first_task}
+    )
     race = overloaded(*STRATEGIES)
-    race.run_id = race.rows.run_id = run_id
+    race.take_place(run_id, first_task)
     shown = []
     for steps in STEPS:
         for _ in range(steps):
@@ -138,6 +141,15 @@ async def test_nobody_wins_by_the_tasks_that_it_lets_wait(store: Store) -> None:
     assert found.compared["latency"] == window.compared_tasks
     assert all((one.mean is None) == (one.waiting > 0) for one in found.spreads)
     assert {one.scheduler for one in found.spreads if one.waiting} == behind
+
+
+async def test_two_runs_of_the_same_tasks_are_compared_although_tasks_wait(store: Store) -> None:
+    first, _, _ = (await raced(store))[-1]
+    second, _, _ = (await raced(store, first_task=20_000))[-1]
+    found = await paired_stretches(store, first, second)
+    assert found.tasks == sum(STEPS), "the same seed draws the same tasks"
+    assert len(found.means["latency"]["greedy"]) == 1, "one whole stretch"
+    assert found.means["latency"]["skips_long"] == []
 
 
 async def test_what_a_change_cost_is_not_said_of_one_that_is_behind(store: Store) -> None:

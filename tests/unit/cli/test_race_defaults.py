@@ -12,7 +12,7 @@ from hybrid_ml_scheduler.cli.main import run
 from hybrid_ml_scheduler.core import TaskBatch
 from hybrid_ml_scheduler.plans.plan import Plan, WorkloadChoice
 from hybrid_ml_scheduler.reports.words import headline_words
-from hybrid_ml_scheduler.schedulers import DEFAULT_RACE
+from hybrid_ml_scheduler.schedulers import DEFAULT_RACE, available
 from hybrid_ml_scheduler.studies.headline import Standpoint, headline, judged_metric, ratios_to_rule
 from hybrid_ml_scheduler.studies.race import entrants, run_race
 from hybrid_ml_scheduler.studies.results import race_mapping
@@ -125,3 +125,13 @@ def test_a_table_of_work_known_at_once_is_sorted_by_makespan(capsys: pytest.Capt
     assert shown == sorted(plan.schedulers, key=lambda name: rows[name]["makespan_s"])
     assert shown != sorted(plan.schedulers, key=lambda name: rows[name]["mean_latency_s"])
     assert result["headline"]["metric"] == "makespan_s"
+
+
+def test_all_strategies_of_heavy_say_beforehand_how_long_they_take(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["heavy", "--scheduler", "all", "--workload", str(tmp_path / "missing.csv"), "--workers", "2"]
+    assert run([*words, "--out", str(tmp_path / "out")]) == 2
+    said = capsys.readouterr().err
+    assert f"{len(available())} strategies on 3 seeds take about " in said
+    assert "min with 2 processes." in said

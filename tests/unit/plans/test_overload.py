@@ -14,6 +14,7 @@ from hybrid_ml_scheduler.plans.overload import device_loads, overload_words
 from hybrid_ml_scheduler.workload import generate, preset
 
 TASKS = 200
+SIZES = {"small": 1, "big": 4}
 
 
 def stream(*, every_s: float, cpu_s: float, gpu_s: float, gpus: int) -> TaskBatch:
@@ -71,3 +72,27 @@ def test_a_load_of_50_does_not_pass_in_silence(tmp_path: Path, capsys: pytest.Ca
     assert "Warning: the CPU and 4 GPUs are overloaded" in capsys.readouterr().out
     assert run([*words, "--option", "target_load=0.5"]) == 0
     assert "Warning" not in capsys.readouterr().out
+
+
+def test_a_sweep_says_how_many_points_are_overloaded_and_how(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "grid.toml").write_text(
+        '[workload]\npreset = "mixed"\nnum_tasks = 40\n[schedulers]\nrace = ["greedy"]\n'
+        '[sweep]\n"workload.arrival_rate" = [5.0, 200.0]\n'
+    )
+    assert run(["sweep", str(tmp_path / "grid.toml"), "--out", str(tmp_path / "out"), "--workers", "1"]) == 0
+    said = capsys.readouterr().err
+    assert (
+        "Warning: 1 of 2 points of the grid are overloaded; workload.arrival_rate = 200.0: the CPU and 4 GPUs" in said
+    )
+
+
+def test_recommend_names_the_node_that_is_overloaded(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    nodes = "".join(f'[[node]]\nname = "{name}"\ngpus = {gpus}\nprice_usd_h = 1.0\n' for name, gpus in SIZES.items())
+    (tmp_path / "nodes.toml").write_text(nodes)
+    words = ["recommend", "--workload", "unknown", "--tasks", "300", "--nodes", str(tmp_path / "nodes.toml")]
+    assert run([*words, "--target", "p95_latency < 2 s", "--scheduler", "sjf", "--seeds", "3"]) == 0
+    said = capsys.readouterr().err
+    assert "Warning: node small: the CPU and 1 GPU are overloaded" in said
+    assert "node big" not in said

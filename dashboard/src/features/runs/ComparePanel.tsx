@@ -107,7 +107,13 @@ function CompareTable({ found, field }: { found: RunComparison; field: (typeof F
                         className={`block text-[0.6875rem] ${standing.is_behind ? "text-warn" : "text-muted"}`}
                         data-counts=""
                       >
-                        {countsText(standing)}
+                        {countsText(standing)
+                          .split(", ")
+                          .map((part, i) => (
+                            <span key={part} className="max-sm:block">
+                              {i === 0 ? part : `, ${part}`}
+                            </span>
+                          ))}
                       </span>
                     )}
                     {run !== first && (

@@ -83,7 +83,7 @@ function Deeds({ run, follows, onDescribe, onRemove }: Omit<RowProps, "isChosen"
 function Behind({ run }: { run: RunCard }) {
   const face = useFaces();
   const behind = run.standings.filter((one) => one.is_behind);
-  if (behind.length === 0) return NOTHING;
+  if (behind.length === 0) return null;
   return (
     <>
       <span className="block">Open while tasks wait</span>
@@ -106,6 +106,7 @@ function gpusText(run: RunCard): string {
 function Row({ run, isChosen, follows, onToggle, onDescribe, onRemove }: RowProps) {
   const face = useFaces();
   const leaders = leadersOf(run, "avg_latency", seconds);
+  const isBehind = run.standings.some((one) => one.is_behind);
   const labels = leaders.map((one) => face(one.name).label);
   return (
     <tr className="border-t border-line align-top" data-run={run.run_id}>
@@ -130,6 +131,9 @@ function Row({ run, isChosen, follows, onToggle, onDescribe, onRemove }: RowProp
         <span className="block text-muted sm:hidden">
           {`${wallDay(run.at)}, ${presetLabel(run.workload)}, seed ${run.seed}, ${tasksText(run.tasks)}`}
         </span>
+        <span className="sm:hidden">
+          <Behind run={run} />
+        </span>
         {run.branch && <span className="block text-muted">{branchWords(run).trim()}</span>}
         {run.note && <span className="block whitespace-pre-line text-muted">{run.note}</span>}
         {run.measured && (
@@ -147,7 +151,13 @@ function Row({ run, isChosen, follows, onToggle, onDescribe, onRemove }: RowProp
         className="py-2 pl-6 text-left whitespace-nowrap max-sm:hidden"
         {...(labels.length > 2 ? { title: labels.join(", ") } : {})}
       >
-        {leaders[0] ? `${seconds(leaders[0].avg_latency)} by ${namesText(labels)}` : <Behind run={run} />}
+        {leaders[0] ? (
+          `${seconds(leaders[0].avg_latency)} by ${namesText(labels)}`
+        ) : isBehind ? (
+          <Behind run={run} />
+        ) : (
+          NOTHING
+        )}
       </td>
       <td className="py-1.5 pl-3" data-no-picture="true">
         <Deeds run={run} follows={follows} onDescribe={onDescribe} onRemove={onRemove} />

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hybrid_ml_scheduler.cli.output.formats import Format, check_place
+from hybrid_ml_scheduler.cli.output.formats import Format, check_place, warn_overload
 from hybrid_ml_scheduler.core.errors import PlanError
 
 if TYPE_CHECKING:
@@ -52,6 +52,7 @@ def attack(
     say_if_compiling()
     with progress_bar("searching", runs_of(asked), unit="cases") as advance:
         found = search(asked, advance)
+    warn_overload(_overload(asked, found.worst), "the worst workload: ")
     if out is not None:
         _write(out, asked, found)
     if output is Format.JSON:
@@ -60,6 +61,12 @@ def attack(
         print_json(_mapping(asked, found, out))
         return
     _print(asked, found, out)
+
+
+def _overload(asked: Attack, found: Found) -> str | None:
+    from hybrid_ml_scheduler.plans.overload import overload_words
+
+    return overload_words(found.case.batch, asked.node)
 
 
 def _check_new(out: Path) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hybrid_ml_scheduler.cli.output.formats import ColumnNames, Format, RowValues
+from hybrid_ml_scheduler.cli.output.formats import ColumnNames, Format, RowValues, warn_overload
 from hybrid_ml_scheduler.core.errors import PlanError
 from hybrid_ml_scheduler.core.validation import MOST_SEED
 
@@ -56,6 +56,7 @@ def knowledge(
     from hybrid_ml_scheduler.cli.compiling import say_if_compiling
     from hybrid_ml_scheduler.cli.output.formats import progress_bar
     from hybrid_ml_scheduler.cli.race_plan import Flags, source_of
+    from hybrid_ml_scheduler.plans.overload import overload_words
     from hybrid_ml_scheduler.reports.making import KNOWLEDGE_STEPS, study_knowledge
     from hybrid_ml_scheduler.studies.engines import LocalEngine
     from hybrid_ml_scheduler.studies.folder import ResultsFolder
@@ -76,6 +77,9 @@ def knowledge(
     )
     study = PriceStudy(tasks=tasks, seed=seed, seeds=seeds, loads=loads, strategies=names, kind_spread=spread, **source)
     study.tasks_of_a_run()  # a file that cannot be cut is refused before a folder is begun
+    for trial in study.trials()[:: study.seeds]:
+        known = trial.study.known_tasks(trial.load, trial.seed)
+        warn_overload(overload_words(known.batch, known.node, known.true), f"load {trial.load:g}: ")
     folder = ResultsFolder.create(out, kind=KIND, plan=study.to_mapping(), inputs=study.inputs())
     say_if_compiling()
     steps = len(study.trials()) + KNOWLEDGE_STEPS

@@ -136,6 +136,9 @@ def race(
     take, and five seeds. A file that gives the same tasks for every seed is run once. `--workload mixed --seeds 1
     --knowledge exact` gives the table of version 0.2 for the strategies named with `--scheduler`.
     """
+    from hybrid_ml_scheduler.cli.compiling import take_one_thread
+
+    take_one_thread()
     from hybrid_ml_scheduler.cli.race_plan import Defaults, Flags, plan_of
     from hybrid_ml_scheduler.core.knowledge import LEARNED
     from hybrid_ml_scheduler.studies.trials import known_tasks

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hybrid_ml_scheduler.cli.output.formats import ColumnNames, Format, RowValues
+from hybrid_ml_scheduler.cli.output.formats import ColumnNames, Format, RowValues, warn_overload
 
 if TYPE_CHECKING:
+    from hybrid_ml_scheduler.core import TaskBatch
     from hybrid_ml_scheduler.studies.folder import ResultsFolder
     from hybrid_ml_scheduler.studies.recommending.question import Question
     from hybrid_ml_scheduler.studies.recommending.search import Answer
@@ -111,6 +113,16 @@ def recommend(
     _answer(question, output, out)
 
 
+def _warn(question: Question, batch: TaskBatch) -> None:
+    """Say which nodes get more work than they can do."""
+    from hybrid_ml_scheduler.core.errors import HmsError
+    from hybrid_ml_scheduler.plans.overload import overload_words
+
+    for one in question.nodes:
+        with suppress(HmsError):  # the search says which tasks a node cannot hold
+            warn_overload(overload_words(batch, one.node), f"node {one.name}: ")
+
+
 def _answer(question: Question, output: Format, out: Path | None) -> None:
     from contextlib import nullcontext
 
@@ -122,7 +134,8 @@ def _answer(question: Question, output: Format, out: Path | None) -> None:
     from hybrid_ml_scheduler.studies.recommending.search import recommend as search
     from hybrid_ml_scheduler.studies.recommending.words import answer_mapping
 
-    tasks_of(question, question.seed)  # a file that cannot be read begins no folder
+    batch = tasks_of(question, question.seed)  # a file that cannot be read begins no folder
+    _warn(question, batch)
     folder = None if out is None else _folder(out, question)
     say_if_compiling()
     with folder or nullcontext():

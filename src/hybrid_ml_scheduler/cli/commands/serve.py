@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import errno
-import os
 import socket
 import sys
 from pathlib import Path
@@ -23,7 +22,6 @@ _SWITCH_EVERY_S = 0.0005
 # Names that glibc gives to the settings of its allocator (malloc.h).
 _MALLOC_MMAP_THRESHOLD, _MALLOC_ARENA_MAX = -3, -8
 _LARGE_BLOCK_BYTES = 2**18
-_ONE_THREAD_EACH = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 def serve(
@@ -72,8 +70,9 @@ def serve(
 
     Where it runs comes from the environment or `.env` (docs/configuration.md); the options win over both.
     """
-    for name in _ONE_THREAD_EACH:  # before NumPy is loaded: small matrices are slower on several threads
-        os.environ.setdefault(name, "1")
+    from hybrid_ml_scheduler.cli.compiling import take_one_thread
+
+    take_one_thread()
     from hybrid_ml_scheduler.core.errors import ConfigurationError
     from hybrid_ml_scheduler.settings import load_settings
 
@@ -98,6 +97,7 @@ def serve(
         )
     _check(settings)
     planned = _planned(plan)
+    from hybrid_ml_scheduler.api.app import usual_plan
     from hybrid_ml_scheduler.api.server import run_server
     from hybrid_ml_scheduler.cli.compiling import compile_service
 
@@ -106,6 +106,8 @@ def serve(
         compile_service()
     sys.setswitchinterval(_SWITCH_EVERY_S)  # the race computes without pause; requests must not wait for it
     _keep_memory_flat()
+    if not settings.follow:
+        _warn_overload(planned or usual_plan(settings))
     run_server(settings, listener, new_run=new_run, plan=planned)
 
 
@@ -115,6 +117,18 @@ def _planned(path: Path | None) -> Plan | None:
     from hybrid_ml_scheduler.plans.plan import load_plan
 
     return load_plan(path)
+
+
+def _warn_overload(plan: Plan) -> None:
+    """Say whether a new run of this plan would be overloaded."""
+    from hybrid_ml_scheduler.cli.output.formats import warn_overload
+    from hybrid_ml_scheduler.core.errors import HmsError
+    from hybrid_ml_scheduler.plans.overload import overload_words
+    from hybrid_ml_scheduler.studies.trials import known_tasks
+
+    with contextlib.suppress(HmsError):  # what cannot be raced is refused when the run begins
+        known = known_tasks(plan, plan.seed)
+        warn_overload(overload_words(known.batch, known.node, known.true), "a new run: ")
 
 
 def _keep_memory_flat() -> None:

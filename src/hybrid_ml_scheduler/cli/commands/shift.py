@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hybrid_ml_scheduler.cli.output.formats import ColumnNames, Format, RowValues
+from hybrid_ml_scheduler.cli.output.formats import ColumnNames, Format, RowValues, warn_overload
 from hybrid_ml_scheduler.cli.output.model_output import LAST_TEST_START, MOST_TEST_SEEDS
 from hybrid_ml_scheduler.core.errors import PlanError
 
@@ -73,6 +73,9 @@ def shift(
     chosen = file or {"before": _preset(before), "after": _preset(after)}
     study = ShiftStudy(seed=seed, seeds=seeds, budget=ShiftBudget(test_tasks=tasks, **chosen), node=source["node"])
     study.assumptions()  # a file that cannot be cut is refused before a folder is begun
+    from hybrid_ml_scheduler.plans.overload import overload_words
+
+    warn_overload(overload_words(study.budget.test_batch(study.node, study.seed), study.node), "after the shift: ")
     folder, result = _studied(study, out, workers)
     if format is Format.JSON:
         print_json(result)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
+from contextlib import suppress
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hybrid_ml_scheduler.cli.output.formats import Format
+from hybrid_ml_scheduler.cli.output.formats import Format, warn_overload
 from hybrid_ml_scheduler.core.errors import PlanError
 
 if TYPE_CHECKING:
@@ -62,12 +64,34 @@ def sweep(
         raise PlanError("--address goes with --engine ray.")
     found = load_sweep(file)
     folder = ResultsFolder.create(out, kind=KIND, plan=found.source, inputs=found.inputs())
+    _warn(found)
     chosen = _engine(engine, address, workers)
     with folder, progress_bar("sweeping", sweep_steps(found), unit="steps") as advance:
         failures = study_sweep(found, folder, chosen, local=LocalEngine(workers), step=lambda _: advance(1))
     _tell(found, folder, failures, chosen, output)
     if failures:
         raise typer.Exit(1)
+
+
+def _warn(sweep: Sweep) -> None:
+    """Say once how many points of the grid are overloaded, and how the first of them is."""
+    from hybrid_ml_scheduler.core.errors import HmsError
+    from hybrid_ml_scheduler.core.text import amount
+    from hybrid_ml_scheduler.plans.overload import overload_words
+    from hybrid_ml_scheduler.studies.trials import known_tasks
+
+    points = {json.dumps(dict(cell.point), sort_keys=True): cell for cell in reversed(sweep.cells)}
+    said = []
+    for cell in reversed(points.values()):
+        words = None
+        with suppress(HmsError):  # the cell itself reports why it fails
+            known = known_tasks(cell.plan, cell.seed)
+            words = overload_words(known.batch, known.node, known.true)
+        if words is not None:
+            said.append((", ".join(f"{key} = {value}" for key, value in cell.point.items()), words))
+    if said:
+        where = f"{len(said)} of {amount(len(points), 'point')} of the grid are overloaded; {said[0][0]}: "
+        warn_overload(said[0][1], where)
 
 
 def _engine(name: EngineName, address: str | None, workers: int | None) -> LocalEngine | RayEngine:

@@ -77,10 +77,11 @@ def tune(
     """
     from dataclasses import replace
 
-    from hybrid_ml_scheduler.cli.output.formats import stages
+    from hybrid_ml_scheduler.cli.output.formats import stages, warn_overload
     from hybrid_ml_scheduler.cli.output.model_output import check_writable, show
     from hybrid_ml_scheduler.cli.race_plan import Flags, plan_of
     from hybrid_ml_scheduler.core.knowledge import EXACT, LEARNED
+    from hybrid_ml_scheduler.plans.overload import overload_words
     from hybrid_ml_scheduler.plans.plan import read_plan_file
     from hybrid_ml_scheduler.schedulers.tuned import save_tuned
     from hybrid_ml_scheduler.studies.trials import known_tasks
@@ -103,6 +104,7 @@ def tune(
     if knowledge is None and (plan is None or "level" not in read_plan_file(plan).get("knowledge", {})):
         wanted = replace(wanted, knowledge=LEARNED)
     known = known_tasks(wanted, seed)
+    warn_overload(overload_words(known.batch, known.node, known.true))
     state = out.with_name(f"{out.name}.part")
     with stages() as tell:
         found = tuned(

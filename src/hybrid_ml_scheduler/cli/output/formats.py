@@ -13,7 +13,17 @@ import typer
 if TYPE_CHECKING:
     from rich.progress import Progress, ProgressColumn, TaskID
 
-__all__ = ["ColumnNames", "Format", "RowValues", "check_place", "progress_bar", "row_count", "stages", "steps"]
+__all__ = [
+    "ColumnNames",
+    "Format",
+    "RowValues",
+    "check_place",
+    "progress_bar",
+    "row_count",
+    "stages",
+    "steps",
+    "warn_overload",
+]
 
 
 class Format(str, Enum):
@@ -33,6 +43,12 @@ RowValues = Annotated[
         "--where", metavar="COLUMN=VALUE", help="Only rows with this value, e.g. status=COMPLETED; repeat for more."
     ),
 ]
+
+
+def warn_overload(words: str | None, where: str = "") -> None:
+    """Say on standard error that a device gets more work than it can do; `where` names the case."""
+    if words is not None:
+        typer.echo(f"Warning: {where}{words}", err=True)
 
 
 def check_place(flag: str, place: Path) -> None:

@@ -108,8 +108,8 @@ async def paired_stretches(store: Store, first_run: int, second_run: int) -> Pai
     common = _common(mine, other)
     names = sorted({name for _, name in mine} & {name for _, name in other})
     means = {metric: {name: _means(mine, other, common, name, metric) for name in names} for metric in METRICS}
-    sizes = {place: int(entry["results"]) for (place, _), entry in mine.items()}  # equal for all strategies of one
-    tasks = sum(sizes[place] for place in common)
+    sizes = _identities(mine)
+    tasks = sum(int(sizes[place][0]) for place in common)
     return PairedStretches(tasks=tasks, stretches=len(common), means=means)
 
 
@@ -134,11 +134,13 @@ def _common(mine: Mapping[tuple[int, str], _Stretch], other: Mapping[tuple[int, 
 
 
 def _identities(found: Mapping[tuple[int, str], _Stretch]) -> dict[int, tuple[Any, ...]]:
-    """Return what a stretch is known by; one that some strategy has not finished deciding is known by nothing."""
-    known: dict[int, set[tuple[Any, ...]]] = {}
+    """Return what a stretch is known by: its tasks as the strategies met them that let none of them wait."""
+    known: dict[int, tuple[Any, ...]] = {}
     for (place, _), entry in found.items():
-        known.setdefault(place, set()).add((int(entry["results"]), *(entry[name] for name in _MARKS)))
-    return {place: next(iter(several)) for place, several in known.items() if len(several) == 1}
+        mine = (int(entry["results"]), *(entry[name] for name in _MARKS))
+        if place not in known or mine[0] > known[place][0]:
+            known[place] = mine
+    return known
 
 
 def _means(
