@@ -45,11 +45,9 @@ def kind_of(function: Callable[..., Any]) -> str:
 
 def _code(function: Any) -> CodeType | None:
     """The code of a function under its decorators."""
-    for _ in range(_MOST_DECORATORS):
-        wrapped = getattr(function, "__wrapped__", None)
-        if wrapped is None:
-            break
-        function = wrapped
+    left = _MOST_DECORATORS
+    while left and (wrapped := getattr(function, "__wrapped__", None)) is not None:
+        function, left = wrapped, left - 1
     code = getattr(function, "__code__", None)
     return code if isinstance(code, CodeType) else None
 

@@ -19,6 +19,7 @@ class OpenTasks:
     def __init__(self, limit: int, settle: Callable[[], None]) -> None:
         self.lock = threading.Lock()
         self.no_more: Problem | None = None  # what whoever submits now is told
+        self.never_waits: Callable[[], bool] = bool  # whether the calling thread must not wait for room
         self._changed = threading.Condition(self.lock)
         self._limit, self._settle = limit, settle
         self._works: dict[int, Work] = {}
@@ -45,7 +46,7 @@ class OpenTasks:
     def come_in(self, work: Work, wait: bool) -> None:
         """The same for who holds the lock."""
         self._settle()
-        if wait and not self._has_room:
+        if wait and len(self._works) >= self._limit and not self.never_waits():
             self._wait_for(lambda: self._has_room, None)
         if self.no_more is not None:
             raise self.no_more()
@@ -61,7 +62,8 @@ class OpenTasks:
         self._works.pop(id(work), None)
         if self._waiting:
             self._changed.notify_all()
-        self._call_waiting()
+        if self._room:
+            self._call_waiting()
 
     def when_room(self, call: Callable[[], bool]) -> bool:
         """Whether there is room for a task now; if not, `call` is called once when there may be."""

@@ -37,6 +37,7 @@ class TaskFlow:
         self._ledger, self._engine = ledger, engine
         self._ids, self.last_id = itertools.count(), -1
         self.when_ended: Callable[[], None] = self.end
+        ledger.open.never_waits = engine.is_own_thread
         engine.connect(Told(self._fetched, self._decide_more, self._break_by, lambda: self.when_ended()))
 
     def submit(self, work: Work, wait: bool = True) -> HybridFuture:
@@ -44,10 +45,10 @@ class TaskFlow:
         future = work.future
         future.work = work
         work.task_id = self._new_id()
-        wait = wait and not self._engine.is_own_thread()
-        parents = [] if _are_plain(work.args, work.kwargs) else parents_of(work.args, work.kwargs)
+        plain = _are_plain(work.args, work.kwargs)
+        parents = [] if plain else parents_of(work.args, work.kwargs)
         if not parents:
-            self._go(work, wait=wait)
+            self._go(work, plain, wait=wait)
             return future
         self._ledger.open.enter(work, wait)
         work.submitted_s = self._ledger.now_s()
@@ -70,8 +71,6 @@ class TaskFlow:
 
     def _described(self, work: Work) -> None:
         function, args, kwargs = work.function, work.args, work.kwargs
-        if args or kwargs:
-            work.nbytes = array_bytes(args, kwargs)
         if isinstance(function, TaskFunction):
             work.options = function.chosen
             work.kind = function.kind
@@ -104,9 +103,9 @@ class TaskFlow:
         work.kwargs = {name: with_results(value) for name, value in work.kwargs.items()}
         self._go(work, entered=True)
 
-    def _go(self, work: Work, entered: bool = False, wait: bool = False) -> None:
+    def _go(self, work: Work, plain: bool = False, entered: bool = False, wait: bool = False) -> None:
         """Pack and place a task whose arguments are all there; what fails here is the future's exception."""
-        problem = attempt(self._made_ready, work).error
+        problem = attempt(self._made_ready, work, plain).error
         if problem is not None:
             self._refused(work, problem, entered)
         else:
@@ -153,9 +152,13 @@ class TaskFlow:
             if future.set_running_or_notify_cancel() and error is not None:
                 future.set_exception(error)
 
-    def _made_ready(self, work: Work) -> None:
-        self._described(work)
-        self._bring_kept(work)
+    def _made_ready(self, work: Work, plain: bool) -> None:
+        if plain:  # no arrays, and nothing that is kept
+            self._described(work)
+        else:
+            work.nbytes = array_bytes(work.args, work.kwargs)
+            self._described(work)
+            self._bring_kept(work)
         self._engine.prepare(work)
 
     def _refused(self, work: Work, error: BaseException, entered: bool) -> None:
@@ -196,7 +199,7 @@ class TaskFlow:
 
 
 def _are_plain(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
-    """Whether arguments hold no futures."""
+    """Whether arguments hold no futures, arrays or kept results."""
     for value in args:
         if type(value) not in _PLAIN_TYPES:
             return False

@@ -136,16 +136,15 @@ class Work:
 def resolve(work: Work, value: Any, error: BaseException | None = None) -> None:
     """End the future of a task, unless somebody has ended it: a task ends once, however many see its end."""
     future = work.release()
-    if future.done():
-        if future is not _NO_FUTURE and future.cancelled() and not work.announced:
-            with suppress(RuntimeError):  # whoever waits for it is told, once
-                future.set_running_or_notify_cancel()
-        return
-    with suppress(InvalidStateError):
+    try:
         if error is None:
             future.set_result(value)
         else:
             future.set_exception(error)
+    except InvalidStateError:
+        if future is not _NO_FUTURE and future.cancelled() and not work.announced:
+            with suppress(RuntimeError):  # whoever waits for it is told, once
+                future.set_running_or_notify_cancel()
 
 
 _PLAIN = TaskOptions()

@@ -93,7 +93,7 @@ class Placer:
 
     def _available(self, work: Work) -> frozenset[str]:
         found = self._implemented(work)
-        if not self.failing or found is _ONLY_CPU:
+        if found is _ONLY_CPU or not self.failing:
             return found
         return frozenset(self._places[place].device for place in self.places_of(work))
 

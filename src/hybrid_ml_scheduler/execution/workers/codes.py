@@ -59,24 +59,24 @@ class FunctionCodes:
         self._encoded = encoded
         self._lock = threading.Lock()
         self._named: dict[bytes, Code] = {}
-        self._known: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
-        self._code_of_known: dict[int, Code] = {}
+        self._known: dict[int, tuple[weakref.ref[Any], Code]] = {}
         self._shared: dict[bytes, bytes] = {}
 
     def code(self, function: Any) -> Code:
         """The code of a function as it is now."""
         if isinstance(function, TaskFunction):
             function = function.origin
-        key = id(function)
-        if self._known.get(key) is function:
-            return self._code_of_known[key]
+        known = self._known.get(id(function))
+        if known is not None and known[0]() is function:
+            return known[1]
         body, lasts = self._encoded(function)
         with self._lock:
             if not lasts:
                 return Code(0, self._one_of_equals(body))
             code = self._named.setdefault(body, Code(len(self._named) + 1, body))
-            self._code_of_known[key] = code
-        attempt(self._known.__setitem__, key, function)  # what cannot be referred to weakly is named again each time
+        reference = attempt(weakref.ref, function).value  # what has none is named again each time
+        if reference is not None:
+            self._known[id(function)] = reference, code
         return code
 
     def _one_of_equals(self, body: bytes) -> bytes:
