@@ -25,13 +25,16 @@ export function ReplayBar({ card, isReading }: ReplayBarProps) {
   const [speed, setSpeed] = useState(200);
   const [isBranching, setBranching] = useState(false);
   const movedAt = useRef(0);
+  // The address follows a press a moment later: until it shows the first task, the end is not the replay's end.
+  const isRewinding = useRef(false);
   const ends = { first: card.first_task_id ?? 0, last: card.last_task_id ?? 0 };
   const { first, last } = ends;
   const at = within(moment ?? last, ends);
   useEffect(() => {
+    if (at < last) isRewinding.current = false;
     if (!isPlaying || isReading) return;
     if (at >= last) {
-      setPlaying(false);
+      if (!isRewinding.current) setPlaying(false);
       return;
     }
     const rest = Math.max(0, REPLAY_EVERY_MS - (performance.now() - movedAt.current));
@@ -45,7 +48,8 @@ export function ReplayBar({ card, isReading }: ReplayBarProps) {
   }, [isPlaying, isReading, at, first, last, speed, change]);
   const play = (): void => {
     movedAt.current = 0;
-    if (!isPlaying && at >= last) change({ at: first });
+    isRewinding.current = !isPlaying && at >= last && first < last;
+    if (isRewinding.current) change({ at: first });
     setPlaying(!isPlaying);
   };
   const done = at - first + 1;
