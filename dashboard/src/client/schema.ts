@@ -807,6 +807,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/simulation/preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Preview
+         * @description Say how much work a new run would bring its node, and how fast; nothing is begun or changed.
+         */
+        post: operations["preview_api_simulation_preview_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/simulation/resume": {
         parameters: {
             query?: never;
@@ -2417,6 +2437,31 @@ export interface components {
             tasks: number;
         };
         /**
+         * NewRunLoad
+         * @description What a new run would put on its node; nothing is begun.
+         */
+        NewRunLoad: {
+            /**
+             * Arrival Rate
+             * @description Tasks per second of simulated time; null where all come at once.
+             */
+            arrival_rate: number | null;
+            /**
+             * Load
+             * @description Seconds that the whole node needs for the work of one second, as cheaply as possible; null where all tasks come at once.
+             */
+            load: number | null;
+            /** Num Gpus */
+            num_gpus: number;
+            /**
+             * Overload
+             * @description Which device gets more work than it can do; null where all keep up.
+             */
+            overload: string | null;
+            /** Workload */
+            workload: string;
+        };
+        /**
          * NewTask
          * @description A task from outside.
          */
@@ -3506,7 +3551,7 @@ export interface components {
             speed?: number | null;
             /**
              * Target Load
-             * @description Arrivals of the trace are stretched to keep the GPUs busy for this share of time.
+             * @description Of a trace: arrivals are stretched to keep the GPUs busy for this share of time. Of a preset: tasks arrive at this share of what the new run's node could sustain. Left out, the node changes no arrival.
              */
             target_load?: number | null;
             /**
@@ -7537,6 +7582,75 @@ export interface operations {
             };
             /** @description Service Unavailable: A part that is needed, the store or the engine, cannot be reached or refuses. */
             503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    preview_api_simulation_preview_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["StartRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NewRunLoad"];
+                };
+            };
+            /** @description Conflict: The present state of the race does not allow this. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large: The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity: A field is unknown, missing or out of range. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests: Too many requests from this client. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error: The service broke its own promise; its log has the details. */
+            500: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -13,7 +13,13 @@ from hybrid_ml_scheduler.service.problems import Conflict
 from hybrid_ml_scheduler.service.viewers.mirror import ASKING, UPDATES, Mirror
 from hybrid_ml_scheduler.service.viewers.screen import DEFAULT_FOCUS
 from hybrid_ml_scheduler.service.wire.history import ModelVersion
-from hybrid_ml_scheduler.service.wire.simulation import BranchRequest, SimulationPatch, SimulationStatus, StartRequest
+from hybrid_ml_scheduler.service.wire.simulation import (
+    BranchRequest,
+    NewRunLoad,
+    SimulationPatch,
+    SimulationStatus,
+    StartRequest,
+)
 from hybrid_ml_scheduler.service.wire.tasks import NewTask, TaskAdvice
 from hybrid_ml_scheduler.storage import Cache
 
@@ -60,6 +66,10 @@ class FollowedRace:
         return Reasons(recalled=told, otherwise=_NO_REASON)
 
     async def start(self, request: StartRequest) -> SimulationStatus:
+        """Refuse: the race is elsewhere."""
+        _refuse(request)
+
+    async def preview(self, request: StartRequest) -> NewRunLoad:
         """Refuse: the race is elsewhere."""
         _refuse(request)
 

@@ -19,7 +19,13 @@ from hybrid_ml_scheduler.service.wire.history import (
 from hybrid_ml_scheduler.service.wire.live import Snapshot
 from hybrid_ml_scheduler.service.wire.measured import MeasuredEnd, MeasuredResults, MeasuredTasks, NewMeasuredRun
 from hybrid_ml_scheduler.service.wire.runs import RunCard, RunComparison, RunList, RunPatch, RunRemoved
-from hybrid_ml_scheduler.service.wire.simulation import BranchRequest, SimulationPatch, SimulationStatus, StartRequest
+from hybrid_ml_scheduler.service.wire.simulation import (
+    BranchRequest,
+    NewRunLoad,
+    SimulationPatch,
+    SimulationStatus,
+    StartRequest,
+)
 from hybrid_ml_scheduler.service.wire.tasks import NewTask, TaskAdvice, TaskAudit
 from hybrid_ml_scheduler.service.wire.what_if import Costliest, WhatIfAnswer
 from hybrid_ml_scheduler.storage import ExportFormat, ExportTable, HistoryCleared, LedgerPage, LedgerQuery
@@ -50,6 +56,9 @@ class Race(Protocol):
 
     async def start(self, request: StartRequest) -> SimulationStatus:
         """Begin, continue or begin anew."""
+
+    async def preview(self, request: StartRequest) -> NewRunLoad:
+        """Say how much work a new run would bring its node; nothing is begun."""
 
     async def stop(self) -> SimulationStatus:
         """Stop; everything decided so far is stored."""

@@ -14,7 +14,7 @@ from hybrid_ml_scheduler.service.viewers.screen import DEFAULT_FOCUS
 from hybrid_ml_scheduler.service.views.live import standings_view
 from hybrid_ml_scheduler.service.wire.common import StrategyName
 from hybrid_ml_scheduler.service.wire.history import ModelVersion
-from hybrid_ml_scheduler.service.wire.simulation import SimulationPatch, SimulationStatus, StartRequest
+from hybrid_ml_scheduler.service.wire.simulation import NewRunLoad, SimulationPatch, SimulationStatus, StartRequest
 from hybrid_ml_scheduler.service.wire.tasks import NewTask, TaskAdvice, TaskAudit
 
 __all__ = ["router", "task_router"]
@@ -32,10 +32,19 @@ async def start(
     race: RaceDep, catalog: CatalogDep, request: Annotated[StartRequest | None, Body()] = None
 ) -> SimulationStatus:
     """Start the race, or continue it after a stop; `new_run` begins a new one. Repeating it changes nothing."""
-    wanted = request or StartRequest()
-    if wanted.schedulers is not None:
-        wanted = wanted.model_copy(update={"schedulers": catalog.plan_names(wanted.schedulers)})
-    return await race.start(wanted)
+    return await race.start(_named(request or StartRequest(), catalog))
+
+
+@router.post("/simulation/preview", responses=problem_responses(409))
+async def preview(race: RaceDep, catalog: CatalogDep, request: StartRequest) -> NewRunLoad:
+    """Say how much work a new run would bring its node, and how fast; nothing is begun or changed."""
+    return await race.preview(_named(request, catalog))
+
+
+def _named(request: StartRequest, catalog: CatalogDep) -> StartRequest:
+    if request.schedulers is None:
+        return request
+    return request.model_copy(update={"schedulers": catalog.plan_names(request.schedulers)})
 
 
 @router.post("/simulation/stop", **_CHANGING)

@@ -11,16 +11,27 @@ from hybrid_ml_scheduler.live.records import Course, Retraining, Trace
 from hybrid_ml_scheduler.physics import Node
 from hybrid_ml_scheduler.physics.gangs import check_widths
 from hybrid_ml_scheduler.physics.gpu_types import gpu_type
-from hybrid_ml_scheduler.plans.known_tasks import rate_at_load
+from hybrid_ml_scheduler.plans.known_tasks import KnownTasks, rate_at_load
 from hybrid_ml_scheduler.plans.node_plan import node_from_mapping, node_to_mapping
+from hybrid_ml_scheduler.plans.overload import device_loads
 from hybrid_ml_scheduler.plans.plan import Plan, WorkloadChoice, plan_from_mapping
 from hybrid_ml_scheduler.plans.upload_source import found_plan, source_name, upload_source
 from hybrid_ml_scheduler.schedulers import absolute_spec, find
 from hybrid_ml_scheduler.service.uploads.folder import KeptUpload, UploadFolder
-from hybrid_ml_scheduler.service.wire.simulation import BranchRequest, SimulationPatch, StartRequest
-from hybrid_ml_scheduler.workload import WorkloadParameters, preset
+from hybrid_ml_scheduler.service.uploads.reading import mean_rate
+from hybrid_ml_scheduler.service.wire.simulation import BranchRequest, NewRunLoad, SimulationPatch, StartRequest
+from hybrid_ml_scheduler.workload import WorkloadParameters, generate, preset
 
-__all__ = ["RunDefaults", "branch_plan", "course_of", "laws_after", "live_options", "plan_for", "stored_plan"]
+__all__ = [
+    "RunDefaults",
+    "branch_plan",
+    "course_of",
+    "laws_after",
+    "live_options",
+    "load_of",
+    "plan_for",
+    "stored_plan",
+]
 
 # The classic forest has a guard in a live race unless the plan says otherwise; `hybrid_ml` always has one.
 _USUAL_OPTIONS: Mapping[str, Mapping[str, Any]] = {"hybrid_ml_share": {"guard": True}}
@@ -38,19 +49,34 @@ class RunDefaults:
     speed: float | None
 
 
-def plan_for(plan: Plan, request: StartRequest, uploads: UploadFolder) -> Plan:
-    """Return the plan of a new run that a request asks for."""
+def plan_for(
+    plan: Plan, request: StartRequest, uploads: UploadFolder, *, usual_node: Node | None = None, now: Plan | None = None
+) -> Plan:
+    """Return the plan of a new run that a request asks for.
+
+    Where neither a rate nor a load is asked for, arrivals do not depend on the node that is asked for, so that runs of
+    one seed on other nodes meet the same tasks: the rate of the run `now` stays for its workload, else it is the usual
+    one for `usual_node` (the plan's own node, where it is left out).
+    """
     workload = plan.workload
     if request.upload is not None:
         trace = _kept(uploads, request.upload, "trace")
         workload = WorkloadChoice(source=str(trace.source), dialect=trace.dialect, options=trace.options)
-    if request.workload is not None:
+    elif request.workload is not None:
         preset(request.workload)
         workload = WorkloadChoice(source=request.workload)
+    elif now is not None and now.workload.source == workload.source and workload.is_preset:
+        rate = {name: value for name, value in now.workload.values.items() if name == "arrival_rate"}
+        workload = replace(workload, values={**rate, **workload.values})
     slo_s = plan.workload.values.get("slo_s") if request.slo_s is None else request.slo_s
     if slo_s is not None:
         workload = replace(workload, values={**workload.values, "slo_s": slo_s})
-    return _loaded(_asked(plan, request, _arriving(workload, request), uploads))
+    asked = _asked(plan, request, _arriving(workload, request), uploads)
+    if request.target_load is not None and asked.workload.is_preset:
+        return _at_load(asked, request.target_load, asked.node)
+    if asked.hidden.is_the_formula or not asked.workload.is_preset or "arrival_rate" in asked.workload.values:
+        return asked
+    return _at_load(asked, _USUAL_LOAD, usual_node or plan.node)
 
 
 def _kept(uploads: UploadFolder, upload_id: str, use: str) -> KeptUpload:
@@ -66,11 +92,11 @@ def _arriving(workload: WorkloadChoice, request: StartRequest) -> WorkloadChoice
     given = {name: value for name, value in asked.items() if value is not None}
     if not given:
         return workload
-    if workload.is_preset and "arrival_rate" not in given:
-        raise PlanError(f"{next(iter(given))} is for traces, and {workload.source} is a preset.")
+    if workload.is_preset and "arrival_scale" in given:
+        raise PlanError(f"arrival_scale is for traces, and {workload.source} is a preset. Use target_load.")
     rate = {name: value for name, value in given.items() if name == "arrival_rate"}
     options = {name: value for name, value in workload.options.items() if name not in _OF_TRACES}
-    stretched = {name: value for name, value in given.items() if name in _OF_TRACES}
+    stretched = {name: value for name, value in given.items() if name in _OF_TRACES and not workload.is_preset}
     kept = {name: value for name, value in workload.values.items() if name != "arrival_rate"}
     return replace(workload, values={**kept, **rate}, options={**options, **stretched})
 
@@ -101,15 +127,33 @@ def _asked(plan: Plan, request: StartRequest, workload: WorkloadChoice, uploads:
     )
 
 
-def _loaded(plan: Plan) -> Plan:
-    """Where durations are hidden and no rate was asked for, tasks arrive at the usual share of the true capacity."""
+def _at_load(plan: Plan, load: float, node: Node) -> Plan:
+    """The plan with its tasks arriving at this share of what a node could sustain of them in truth."""
     workload = plan.workload
-    if plan.hidden.is_the_formula or not workload.is_preset or "arrival_rate" in workload.values:
-        return plan
     laws = workload.parameters().with_values({"num_tasks": _PROBED_TASKS})
-    rate = rate_at_load(laws, plan.node, _USUAL_LOAD, plan.seed, truth=plan.hidden)
-    rounded = float(f"{rate:.3g}")
+    rounded = float(f"{rate_at_load(laws, node, load, plan.seed, truth=plan.hidden):.3g}")
     return replace(plan, workload=replace(workload, values={**workload.values, "arrival_rate": rounded}))
+
+
+def load_of(plan: Plan, uploads: UploadFolder) -> NewRunLoad:
+    """Return what a run of this plan would put on its node, from a sample of its tasks in truth."""
+    trace = _trace(plan, uploads)
+    rate: float | None
+    if trace is None:
+        laws = plan.workload.parameters().with_values({"num_tasks": _PROBED_TASKS})
+        batch, rate = generate(laws, plan.seed), laws.arrival_rate
+    else:
+        batch = trace.batch
+        rate = mean_rate(batch)
+    known = KnownTasks(batch=batch, node=plan.node, truth=plan.hidden, seed=plan.seed)
+    loads = device_loads(batch, plan.node, known.true)
+    return NewRunLoad(
+        workload=source_name(plan.workload.source),
+        num_gpus=plan.node.num_gpus,
+        arrival_rate=rate,
+        load=None if loads is None else loads.node,
+        overload=None if loads is None else loads.words,
+    )
 
 
 def _node(node: Node, request: StartRequest) -> Node | None:

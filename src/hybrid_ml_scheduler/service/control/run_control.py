@@ -18,6 +18,7 @@ from hybrid_ml_scheduler.service.control.branching import lineage_of
 from hybrid_ml_scheduler.service.control.courses import (
     course_of,
     laws_after,
+    load_of,
     plan_for,
 )
 from hybrid_ml_scheduler.service.control.keeper import model_row
@@ -29,6 +30,7 @@ from hybrid_ml_scheduler.service.views.stored import model_version
 from hybrid_ml_scheduler.service.wire.history import ModelVersion
 from hybrid_ml_scheduler.service.wire.simulation import (
     BranchRequest,
+    NewRunLoad,
     SimulationPatch,
     SimulationStatus,
     StartRequest,
@@ -82,6 +84,10 @@ class RunControl(RunEntry):
                 await self._apply(patch)
                 await self._in_arena(lambda: self._arena.change_state("running"))
             return await self._saved()
+
+    async def preview(self, request: StartRequest) -> NewRunLoad:
+        """Say how much work a new run would bring its node; nothing is begun."""
+        return await asyncio.to_thread(lambda: load_of(self._asked_plan(request), self._uploads))
 
     async def begin_anew(self, state: RaceState) -> None:
         """Begin a new run without a look at the stored one."""
@@ -186,9 +192,13 @@ class RunControl(RunEntry):
                 await self._branch_off(await lineage_of(self._store, run_id, request.task_id), request)
             return await self._saved()
 
+    def _asked_plan(self, request: StartRequest) -> Plan:
+        usual, now = self._usual_node, self.plan
+        return plan_for(self._defaults.plan, request, self._uploads, usual_node=usual, now=now)
+
     async def _made(self, request: StartRequest) -> tuple[Race, Plan]:
         """Make the race of a new run before anything is touched: what cannot be made must not cost the present run."""
-        plan = plan_for(self._defaults.plan, request, self._uploads)
+        plan = self._asked_plan(request)
         course = await asyncio.to_thread(course_of, plan, self._defaults.retraining, self._uploads)
         race = await asyncio.to_thread(Race, course, run_id=0, first_task_id=0)
         await next_task_id(self._store)  # without a store nothing is begun, and the present run goes on

@@ -36,6 +36,7 @@ class RunEntry(RunStoring):
         # Strategies that were named when the service started, for the next run; the stored one goes on with its own.
         self.named: tuple[str, ...] = ()
         self._defaults = defaults
+        self._usual_node = defaults.plan.node
         self._lock = asyncio.Lock()
         self._gate = asyncio.Lock()  # shut while a run is replaced: a task that came in then would belong to none
 

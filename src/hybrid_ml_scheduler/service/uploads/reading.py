@@ -21,7 +21,7 @@ from hybrid_ml_scheduler.core import HmsError
 if TYPE_CHECKING:
     from hybrid_ml_scheduler.core import TaskBatch
 
-__all__ = ["MOST_TASKS", "read"]
+__all__ = ["MOST_TASKS", "mean_rate", "read"]
 
 MOST_TASKS = 200_000
 _MOST_MEMORY_BYTES = 4 * 2**30
@@ -68,18 +68,23 @@ def _devices(path: Path) -> list[str]:
     return list(node_from_profile(path).device_names)
 
 
+def mean_rate(batch: TaskBatch) -> float | None:
+    """Tasks per second over the time of the arrivals; None where all arrive at once."""
+    span = float(batch.arrival_time[-1] - batch.arrival_time[0])
+    return (len(batch) - 1) / span if span > 0.0 else None
+
+
 def _facts(batch: TaskBatch) -> dict[str, Any]:
     import numpy as np
 
     counts = np.bincount(batch.kind, minlength=len(batch.kind_names))
     order = [int(code) for code in np.argsort(-counts, kind="stable") if counts[code] and batch.kind_names[code]]
-    span = float(batch.arrival_time[-1] - batch.arrival_time[0])
     return {
         "tasks": len(batch),
         "kinds": len(order),
         "commonest_kinds": {batch.kind_names[code]: int(counts[code]) for code in order[:_KINDS_NAMED]},
-        "span_s": span,
-        "arrival_rate": (len(batch) - 1) / span if span > 0.0 else None,
+        "span_s": float(batch.arrival_time[-1] - batch.arrival_time[0]),
+        "arrival_rate": mean_rate(batch),
         "measured": int((~(np.isnan(batch.cpu_time) & np.isnan(batch.gpu_time))).sum()),
         "most_gpus": int(batch.gpus_required.max()),
         "dependencies": len(batch.parent_ids),

@@ -11,7 +11,15 @@ from hybrid_ml_scheduler.live.frames import BranchPoint, LearningState, TraceFac
 from hybrid_ml_scheduler.service.wire.common import Answer, Demand, StrategyChoice
 from hybrid_ml_scheduler.service.wire.uploads import UploadId
 
-__all__ = ["BranchRequest", "Rebuilding", "SimulationPatch", "SimulationStatus", "StartRequest", "WorkloadState"]
+__all__ = [
+    "BranchRequest",
+    "NewRunLoad",
+    "Rebuilding",
+    "SimulationPatch",
+    "SimulationStatus",
+    "StartRequest",
+    "WorkloadState",
+]
 
 _SLOWEST = 0.001
 _MOST_GPUS = 64  # of a race that is watched: every update names every device of every strategy
@@ -63,7 +71,9 @@ class StartRequest(Demand):
         default=None, description="The uploaded trace whose tasks are raced, in the place of `workload`."
     )
     target_load: Annotated[float, Field(gt=0.0, le=100.0)] | None = Field(
-        default=None, description="Arrivals of the trace are stretched to keep the GPUs busy for this share of time."
+        default=None,
+        description="Of a trace: arrivals are stretched to keep the GPUs busy for this share of time. Of a preset: "
+        "tasks arrive at this share of what the new run's node could sustain. Left out, the node changes no arrival.",
     )
     arrival_scale: Annotated[float, Field(ge=1e-9, le=1e9)] | None = Field(
         default=None, description="Arrival times of the trace are multiplied by this."
@@ -81,6 +91,19 @@ class StartRequest(Demand):
         if self.hardware is not None and self.gpu_type is not None:
             raise ValueError("hardware and gpu_type cannot be given together")
         return self
+
+
+class NewRunLoad(Answer):
+    """What a new run would put on its node; nothing is begun."""
+
+    workload: str
+    num_gpus: int
+    arrival_rate: float | None = Field(description="Tasks per second of simulated time; null where all come at once.")
+    load: float | None = Field(
+        description="Seconds that the whole node needs for the work of one second, as cheaply as possible; null where "
+        "all tasks come at once."
+    )
+    overload: str | None = Field(description="Which device gets more work than it can do; null where all keep up.")
 
 
 class BranchRequest(Demand):
