@@ -126,3 +126,18 @@ def test_a_run_is_removed_with_its_rows_and_the_present_one_is_not(runs: LiveSer
     assert runs.client.get(f"/api/runs/{gone['run_id']}").status_code == 404
     assert runs.get("/api/history/ledger", run_id=gone["run_id"])["total"] == 0
     assert len(runs.get("/api/runs")["runs"]) == len(cards) - 1
+
+
+def test_a_branch_is_compared_with_the_run_that_it_left_from_there_on(runs: LiveService) -> None:
+    parent = runs.get("/api/runs")["runs"][-1]
+    place = parent["first_task_id"] + 237
+    runs.post(f"/api/runs/{parent['run_id']}/branch", {"task_id": place, "speed": 0})
+    runs.wait(lambda status: status["tasks_processed"] >= 1100)
+    branch = runs.held("pause")["run_id"]
+    (paired,) = runs.client.get("/api/runs/compare", params={"run": [parent["run_id"], branch]}).json()["paired"]
+    assert paired["tasks"] >= 1000
+    assert f"Run {branch} left run {parent['run_id']} at task {place:,}; from there on both" in paired["sentence"]
+    latency = [one for one in paired["values"] if one["metric"] == "latency"]
+    assert len(latency) == len(parent["schedulers"])
+    for value in latency:
+        assert value["difference"] == pytest.approx(0.0, abs=1e-9), "nothing was changed"

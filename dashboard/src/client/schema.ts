@@ -2666,7 +2666,7 @@ export interface components {
             sentence: string;
             /**
              * Tasks
-             * @description How many tasks, from the beginning on, are the same in both.
+             * @description How many tasks are the same in both: from the beginning on, or from where one left the other.
              */
             tasks: number;
             /** Values */

@@ -12,7 +12,7 @@ from hybrid_ml_scheduler.service.explain.moments import snapshot_at
 from hybrid_ml_scheduler.service.explain.what_if import costliest_of, what_if_of
 from hybrid_ml_scheduler.service.measured_runs import MeasuredRuns
 from hybrid_ml_scheduler.service.problems import Conflict, NotFound
-from hybrid_ml_scheduler.service.views.runs import paired_view, run_card
+from hybrid_ml_scheduler.service.views.runs import paired_view, parting, run_card
 from hybrid_ml_scheduler.service.views.stored import stored_notifications
 from hybrid_ml_scheduler.service.wire.live import Snapshot
 from hybrid_ml_scheduler.service.wire.measured import MeasuredEnd, MeasuredResults, MeasuredTasks, NewMeasuredRun
@@ -70,7 +70,13 @@ class StoredRuns:
         """Return runs side by side, each further one paired with the first where the tasks are the same."""
         cards = await self._cards([await self._known(one) for one in run_ids])
         paired = [
-            paired_view(cards[0], card, await storage.paired_stretches(self._store, cards[0].run_id, card.run_id))
+            paired_view(
+                cards[0],
+                card,
+                await storage.paired_stretches(
+                    self._store, cards[0].run_id, card.run_id, begin=parting(cards[0], card)
+                ),
+            )
             for card in cards[1:]
         ]
         return RunComparison(runs=cards, paired=paired)

@@ -103,6 +103,22 @@ async def test_runs_on_the_same_tasks_are_paired_and_others_are_not(store: Store
     assert (await paired_stretches(store, 1, 3)).tasks == 0
 
 
+async def test_a_branch_is_paired_with_the_run_that_it_left_from_there_on(store: Store) -> None:
+    parent = await stored(store, 0, 1737)
+    branch = await stored(store, 1737, 1300, like=237)
+    assert (await paired_stretches(store, 1, 2)).tasks == 0, "their beginnings are other tasks"
+    for pair, begin, first in (((1, 2), (237, 1737), (parent, 237)), ((2, 1), (1737, 237), (branch, 1737))):
+        paired = await paired_stretches(store, *pair, begin=begin)
+        assert paired.tasks == 1300
+        batch, task = first
+        some = [r for r in batch.results if r.scheduler_name == "oracle" and task <= r.task_id < task + 500]
+        assert paired.means["latency"]["oracle"][0][0] == pytest.approx(
+            fmean(row.latency or 0.0 for row in some), rel=1e-12
+        )
+    shorter = await paired_stretches(store, 1, 2, begin=(700, 1737 + 463))
+    assert shorter.tasks == 837
+
+
 async def test_a_stretch_with_a_failed_task_is_not_compared(store: Store) -> None:
     await stored(store, 0, 1000)  # task 9 fails
     await stored(store, 1000, 1000, like=0)

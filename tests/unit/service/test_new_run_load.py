@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,7 +21,7 @@ def rate_of(plan: Plan) -> float:
     return plan.workload.parameters().arrival_rate
 
 
-def asked(plan: Plan, tmp_path: Path, now: Plan | None = None, **values: object) -> Plan:
+def asked(plan: Plan, tmp_path: Path, now: Plan | None = None, **values: Any) -> Plan:
     request = StartRequest(new_run=True, **values)
     return plan_for(plan, request, UploadFolder(tmp_path), usual_node=USUAL.node, now=now)
 
@@ -28,7 +29,7 @@ def asked(plan: Plan, tmp_path: Path, now: Plan | None = None, **values: object)
 @pytest.mark.parametrize("workload", [{}, {"workload": "unknown"}])
 @pytest.mark.parametrize("node", [{"num_gpus": 2}, {"num_gpus": 8}, {"gpu_type": "h100"}])
 def test_runs_of_one_seed_on_other_nodes_meet_the_same_tasks(
-    workload: dict[str, str], node: dict[str, object], tmp_path: Path
+    workload: dict[str, Any], node: dict[str, Any], tmp_path: Path
 ) -> None:
     first = asked(USUAL, tmp_path)
     assert rate_of(asked(USUAL, tmp_path, **workload, **node)) == rate_of(first)

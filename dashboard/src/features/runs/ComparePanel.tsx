@@ -160,7 +160,7 @@ export function ComparePanel({ runs }: { runs: readonly number[] }) {
   return (
     <Widget
       title="Comparison"
-      meaning="Means of each run over its tasks up to the last one that every strategy has finished that is not behind: one that lets more than a tenth of them wait. Such a strategy has no means, and nobody is marked as the least where its waiting tasks could undo that. Where two runs met the same tasks from their beginning on, the second line is the difference to the first run with its 95 % interval over stretches of 500 tasks; colour only where the interval leaves out zero. Tasks of one run follow each other, so that an interval over stretches is honest where one over single tasks would not be."
+      meaning="Means of each run over its tasks up to the last one that every strategy has finished that is not behind: one that lets more than a tenth of them wait. Such a strategy has no means, and nobody is marked as the least where its waiting tasks could undo that. Where two runs met the same tasks from their beginning on, or one is a branch of the other, from where it left, the second line is the difference to the first run with its 95 % interval over stretches of 500 tasks; colour only where the interval leaves out zero. Tasks of one run follow each other, so that an interval over stretches is honest where one over single tasks would not be."
       table={table}
       controls={
         <Choice

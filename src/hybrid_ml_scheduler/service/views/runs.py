@@ -18,7 +18,7 @@ from hybrid_ml_scheduler.service.wire.runs import PairedRuns, PairedValue, RunCa
 from hybrid_ml_scheduler.service.wire.statistics import Metric
 from hybrid_ml_scheduler.storage import STRETCH_TASKS, PairedStretches, RunRecord, RunSummary
 
-__all__ = ["paired_view", "run_card", "standing_view"]
+__all__ = ["paired_view", "parting", "run_card", "standing_view"]
 
 _FEW = 2
 
@@ -100,6 +100,19 @@ def run_card(run: RunRecord, summaries: Mapping[str, RunSummary], *, present: in
     )
 
 
+def parting(first: RunCard, second: RunCard) -> tuple[int, int] | None:
+    """Return the first task of each run that both met, where one of them left the other."""
+    if (left := _left(second, first)) is not None:
+        return left.task_id, left.first_task_id
+    if (left := _left(first, second)) is not None:
+        return left.first_task_id, left.task_id
+    return None
+
+
+def _left(run: RunCard, other: RunCard) -> BranchPoint | None:
+    return run.branch if run.branch is not None and run.branch.run_id == other.run_id else None
+
+
 def paired_view(first: RunCard, second: RunCard, paired: PairedStretches) -> PairedRuns:
     """Return how a run differs from the first one on the tasks that both met."""
     values = [
@@ -139,11 +152,15 @@ def _sentence(first: RunCard, second: RunCard, paired: PairedStretches, values: 
     both = f"Runs {first.run_id} and {second.run_id}"
     if min(first.tasks, second.tasks) < STRETCH_TASKS:
         return f"One of the runs has fewer than {STRETCH_TASKS} tasks, which is too few to compare task for task."
-    if paired.tasks == 0:
+    left = next((run for run, other in ((second, first), (first, second)) if _left(run, other)), None)
+    same = f"{both} met the same first {paired.tasks:,} tasks"
+    if left is not None and left.branch is not None:
+        parent = left.branch
+        same = f"Run {left.run_id} left run {parent.run_id} at task {parent.task_id:,}; "
+        same += f"from there on both met the same {paired.tasks:,} tasks"
+    elif paired.tasks == 0:
         return f"{both} met other tasks, so their means stand side by side and are not compared task for task."
     if not values or max(value.stretches for value in values) < _FEW:
-        return f"The first {paired.tasks:,} tasks of both are the same, which is too few for an interval."
-    return (
-        f"{both} met the same first {paired.tasks:,} tasks; the intervals are over the differences of "
-        f"{max(value.stretches for value in values)} stretches of {STRETCH_TASKS} tasks."
-    )
+        return f"{same}, which is too few for an interval."
+    stretches = max(value.stretches for value in values)
+    return f"{same}; the intervals are over the differences of {stretches} stretches of {STRETCH_TASKS} tasks."

@@ -124,7 +124,9 @@ class PairedRuns(Answer):
     """A run against the first one."""
 
     run_id: int
-    tasks: int = Field(description="How many tasks, from the beginning on, are the same in both.")
+    tasks: int = Field(
+        description="How many tasks are the same in both: from the beginning on, or from where one left the other."
+    )
     values: list[PairedValue]
     sentence: str
 

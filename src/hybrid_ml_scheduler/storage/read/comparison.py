@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from hybrid_ml_scheduler.storage.connect.store import Store
-from hybrid_ml_scheduler.storage.connect.tables import ANY_DEVICE, run_summaries, stretches, tasks
+from hybrid_ml_scheduler.storage.connect.tables import ANY_DEVICE, run_summaries, scheduler_results, stretches, tasks
 from hybrid_ml_scheduler.storage.read.compared import compared_tasks
 from hybrid_ml_scheduler.storage.read.moments import range_totals
 from hybrid_ml_scheduler.storage.records import METRICS, Metric, PairedStretches, RunSummary
@@ -100,11 +100,20 @@ def _summary(record: sa.RowMapping, longest_s: float | None) -> RunSummary:
     )
 
 
-async def paired_stretches(store: Store, first_run: int, second_run: int) -> PairedStretches:
-    """Return the means of both runs over those stretches from their beginning in which they met the same tasks."""
+async def paired_stretches(
+    store: Store, first_run: int, second_run: int, *, begin: tuple[int, int] | None = None
+) -> PairedStretches:
+    """Return the means of both runs over those stretches from their beginning in which they met the same tasks.
+
+    Where one is a branch of the other, `begin` has the task of each from which on they are the same.
+    """
     async with store.reading() as connection:
-        mine = await _stretches(connection, first_run)
-        other = await _stretches(connection, second_run)
+        if begin is None:
+            mine, other = await _stretches(connection, first_run), await _stretches(connection, second_run)
+        else:
+            lasts = [await _last_task(connection, run) for run in (first_run, second_run)]
+            count = min(last - first + 1 for first, last in zip(begin, lasts, strict=True))
+            mine, other = [await _stretches_of_rows(connection, first, count) for first in begin]
     common = _common(mine, other)
     names = sorted({name for _, name in mine} & {name for _, name in other})
     means = {metric: {name: _means(mine, other, common, name, metric) for name in names} for metric in METRICS}
@@ -120,6 +129,35 @@ async def _stretches(connection: AsyncConnection, run_id: int) -> dict[tuple[int
     query = sa.select(*(columns[name] for name in names))
     records = await connection.execute(query.where(columns.run_id == run_id, columns.device == ANY_DEVICE))
     return {(record[0], record[1]): dict(zip(names, record, strict=True)) for record in records}
+
+
+async def _last_task(connection: AsyncConnection, run_id: int) -> int:
+    last = await connection.execute(sa.select(sa.func.max(tasks.c.task_id)).where(tasks.c.run_id == run_id))
+    return int(last.scalar_one() or -1)
+
+
+async def _stretches_of_rows(connection: AsyncConnection, begin: int, count: int) -> dict[tuple[int, str], _Stretch]:
+    """Return what `_stretches` does, of the tasks from `begin` on, which need not be the beginning of a stretch."""
+    row, task = scheduler_results.c, tasks.c
+    place = (row.task_id - begin) // STRETCH_TASKS
+    columns = {
+        "results": sa.func.count(),
+        "failed": sa.func.sum(sa.case((row.latency.is_(None), 1), else_=0)),
+        **{f"sum_{metric}": sa.func.sum(row[metric]).filter(row.latency.is_not(None)) for metric in METRICS},
+        **{f"low_{name}": sa.func.min(task[name]) for name in _OF_TASKS},
+        **{f"high_{name}": sa.func.max(task[name]) for name in _OF_TASKS},
+    }
+    last = begin + count - 1
+    query = (
+        sa.select(place, row.scheduler_name, *columns.values())
+        .join(tasks, task.task_id == row.task_id)
+        .where(row.task_id.between(begin, last), task.task_id.between(begin, last))
+        .group_by(place, row.scheduler_name)
+    )
+    found: dict[tuple[int, str], _Stretch] = {}
+    for stretch, name, *values in await connection.execute(query):
+        found[int(stretch), name] = dict(zip(columns, values, strict=True))
+    return found
 
 
 def _common(mine: Mapping[tuple[int, str], _Stretch], other: Mapping[tuple[int, str], _Stretch]) -> list[int]:
