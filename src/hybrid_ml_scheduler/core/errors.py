@@ -27,7 +27,7 @@ class HmsError(Exception):
         super().__init__(plain_text(sentence))
 
 
-class PlanError(HmsError):
+class PlanError(HmsError, ValueError):
     """A plan, flag or option has a wrong key or value."""
 
 

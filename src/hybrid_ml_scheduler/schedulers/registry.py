@@ -239,6 +239,8 @@ def create(spec: str, options: Mapping[str, Any] | None = None) -> Scheduler:
     try:
         with strategy_errors_at(spec, "made", TypeError, ValueError):
             scheduler = factory(**wanted)
+    except HmsError:
+        raise
     except (TypeError, ValueError) as error:
         raise SchedulerError(f"The strategy {spec!r} cannot be made: {error}.") from error
     if not isinstance(getattr(scheduler, "name", None), str) or not callable(getattr(scheduler, "decide", None)):

@@ -11,7 +11,7 @@ from io import BytesIO, TextIOWrapper
 from pathlib import Path
 from typing import TextIO
 
-from hybrid_ml_scheduler.core.errors import WorkloadError
+from hybrid_ml_scheduler.core.errors import HmsError, WorkloadError
 
 __all__ = ["MOST_BYTES", "open_for_writing", "read_text"]
 
@@ -90,6 +90,8 @@ def open_for_writing(path: Path) -> Iterator[TextIO]:
             with TextIOWrapper(packed or raw, encoding="utf-8", newline="", write_through=True) as text:
                 yield text
         os.replace(part, path)
+    except HmsError:
+        raise  # some are values that whoever writes here refuses
     except (OSError, ValueError) as error:
         raise WorkloadError(f"{path}: the file cannot be written ({_reason(error)}).") from error
     finally:
