@@ -52,7 +52,9 @@ describe("the replay", () => {
     await waitFor(() => expect(screen.getByRole("button", { name: "Replay" })).toBeTruthy());
     await press();
     await waitFor(() => expect(shownTask()).toBeLessThan(50), { timeout: 4000 });
-    await waitFor(() => expect(screen.getByRole("button", { name: "Replay" })).toBeTruthy(), { timeout: 4000 });
+    await waitFor(() => expect(screen.getByRole("button", { name: "Replay" })).toBeTruthy(), {
+      timeout: 4000,
+    });
   });
 
   it("has nothing to play in a run of one task", async () => {

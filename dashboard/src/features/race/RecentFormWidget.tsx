@@ -1,6 +1,6 @@
 import { lazy, useMemo } from "react";
 import { isAtOnce, shiftMarkers, trendColumns } from "@/charts/series";
-import { useTrend } from "@/client/queries";
+import { useModels, useTrend } from "@/client/queries";
 import { Choice } from "@/features/widgets/Choice";
 import { Answer } from "@/features/widgets/States";
 import { WhenSeen } from "@/features/widgets/WhenSeen";
@@ -12,6 +12,7 @@ import { useTheme } from "@/lib/theme";
 import { useView } from "@/lib/url";
 import { useHidden } from "@/lib/useHidden";
 import { useFaces, useRacers } from "@/lib/useStrategy";
+import { errorWords } from "./formError";
 
 const TimeChart = lazy(async () => ({ default: (await import("@/charts/TimeChart")).TimeChart }));
 
@@ -33,6 +34,7 @@ const SCALES = [
 /** Who adapts: the means of the latest stored tasks over simulated time, with a marker for every shift. */
 export function RecentFormWidget() {
   const answer = useTrend(POINTS, TASKS);
+  const models = useModels(100);
   const theme = useTheme((s) => s.theme);
   const racers = useRacers();
   const face = useFaces();
@@ -60,6 +62,7 @@ export function RecentFormWidget() {
     [racers, face],
   );
   const [hidden, pick] = useHidden(racers);
+  const errors = errorWords(models.data?.models ?? [], (name) => face(name).label);
   const title = kind === "time" ? "mean execution time" : "mean latency";
   const table = () => ({
     columns: ["simulated_seconds_before_newest", ...racers],
@@ -90,7 +93,7 @@ export function RecentFormWidget() {
       foot={
         trend && isAtOnce(trend)
           ? undefined
-          : `Each point: the mean of ${tasksText(trend?.tasks_per_point)}. The axis is ${isMeasured ? "" : "simulated "}time; where nothing arrived, or tasks still wait, there is a gap.${isMeasured ? "" : " Amber lines are workload shifts."}`
+          : `Each point: the mean of ${tasksText(trend?.tasks_per_point)}. The axis is ${isMeasured ? "" : "simulated "}time; where nothing arrived, or tasks still wait, there is a gap.${isMeasured ? "" : " Amber lines are workload shifts."}${errors && ` ${errors}`}`
       }
     >
       <Answer
