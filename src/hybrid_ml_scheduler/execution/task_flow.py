@@ -108,6 +108,8 @@ class TaskFlow:
         problem = attempt(self._made_ready, work, plain).error
         if problem is not None:
             self._refused(work, problem, entered)
+            if isinstance(problem, KeyboardInterrupt) and not entered:
+                raise problem  # it is meant for the program, whatever it was doing
         else:
             self._admit(work, entered, wait)
 

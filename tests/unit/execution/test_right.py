@@ -240,3 +240,20 @@ def test_a_gpu_that_is_not_there_is_refused_at_the_start(monkeypatch: pytest.Mon
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "-1")
     with pytest.raises(PlanError, match="1 cuda worker, but this process may use 0 CUDA GPUs"):
         HybridExecutor(1, devices=["cuda"], options=NO_STORE)
+
+
+class Interrupted:
+    """A callable that is being looked at when Ctrl-C is pressed."""
+
+    def __call__(self) -> None:
+        return None
+
+    def __getattr__(self, name: str) -> Any:
+        raise KeyboardInterrupt
+
+
+def test_an_interrupt_while_a_task_is_submitted_reaches_the_program(either: HybridExecutor) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        either.submit(Interrupted())
+    assert either.submit(same, 3).result() == 3
+    assert either.statistics()["unfinished"] == 0
