@@ -36,7 +36,9 @@ function TaskFacts({ audit }: { audit: TaskAudit }) {
     ...(task.deadline ? ([["Due after", seconds(task.deadline)]] as [string, string][]) : []),
     ...(task.divisible === false ? ([["May be cut", "no"]] as [string, string][]) : []),
     ...(task.gpus_required > 1 ? ([["GPUs at once", count(task.gpus_required)]] as [string, string][]) : []),
-    ...(task.runs_on === "any" ? [] : ([["Runs on", `${task.runs_on.toUpperCase()} only`]] as [string, string][])),
+    ...(task.runs_on === "any"
+      ? []
+      : ([["Runs on", `${task.runs_on.toUpperCase()} only`]] as [string, string][])),
     ["Parents", task.dependencies.length === 0 ? "none" : task.dependencies.join(", ")],
   ];
   return (

@@ -24,6 +24,8 @@ export const REASON_WORDS: Readonly<Record<string, ReasonWord>> = {
   size: word("size", "Problem size of the task, without a unit."),
   compute_intensity: word("intensity", "How much the task gains from parallel hardware, 0 to 1."),
   memory_required: word("memory", "What must cross the bus to the GPU.", "MB"),
+  requested_s: word("requested time", "Run time that the user asked for, which may be too long.", "seconds"),
+  requested_gpus: word("requested GPUs", "GPUs that the task asked for."),
   memory_per_size: word(
     "memory ÷ size",
     "Memory in MB for each unit of size: high when the transfer dominates.",
