@@ -116,7 +116,7 @@ class Planning:
         """The classes of the linear programme, longest first; a graph by the rank of the best devices."""
         if self.batch.has_dependencies:
             return self.inserted(self.by(lambda i: -self.rank(i, self.whole_s)), 1)
-        cpu = {i: self.costs(i)[0] for i in self.tasks}
+        cpu = {i: math.inf if self.tasks[i].runs_on == "gpu" else self.costs(i)[0] for i in self.tasks}
         gpu = {i: self.shared_s(i) for i in self.tasks}
         shares = self.shares(cpu, gpu)
         longest = sorted(self.tasks, key=lambda i: (-min(cpu[i], gpu[i]), i))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -123,7 +124,8 @@ def type_notes(batch: TaskBatch, nodes: Sequence[Node]) -> list[str]:
     if len(found) < 2:
         return []
     kept = {name: typed_times(batch, node, [gpu]).source[:, 0] for name, (node, gpu) in found.items()}
-    seconds = {name: durations(batch, node).on_gpu(node.gpus.index(gpu)) for name, (node, gpu) in found.items()}
+    alone = replace(batch, gpus_required=np.minimum(batch.gpus_required, 1))  # a node may be too small for gangs
+    seconds = {name: durations(alone, node).on_gpu(node.gpus.index(gpu)) for name, (node, gpu) in found.items()}
     measured = {name: int(np.count_nonzero(source == TimeSource.MEASURED)) for name, source in kept.items()}
     with_whom = max(found, key=lambda name: (measured[name], -float(np.median(seconds[name]))))
     said = []
