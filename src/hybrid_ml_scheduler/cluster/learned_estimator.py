@@ -14,13 +14,15 @@ from hybrid_ml_scheduler.cluster.lessons import learn_parts, plain_belief
 from hybrid_ml_scheduler.core.decisions import NO_GPU, Outcome, Parts
 from hybrid_ml_scheduler.core.knowledge import LEARNED, Level
 from hybrid_ml_scheduler.core.tasks import FloatColumn, Task
-from hybrid_ml_scheduler.core.terms import Formula
+from hybrid_ml_scheduler.core.terms import BatchTerms, Formula
 from hybrid_ml_scheduler.learning.duration_model import Belief, DurationModel, belief_sentence
-from hybrid_ml_scheduler.physics.estimator import PhysicsEstimator, TaskSeconds, is_plain
+from hybrid_ml_scheduler.physics.estimator import PhysicsEstimator, TaskSeconds, is_plain, rule_code
 from hybrid_ml_scheduler.physics.node import Node
 from hybrid_ml_scheduler.physics.truth import device_types
 
 __all__ = ["LearnedEstimator", "Lesson"]
+
+_MOST_PLAIN = 16_384  # tasks whose formula seconds are kept
 
 
 class Lesson(NamedTuple):
@@ -67,6 +69,8 @@ class LearnedEstimator(PhysicsEstimator):
         self._parted: Task | None = None
         self._parts = Parts(0.0, 0.0, 0.0, False, False)
         self._apart = self._closest = math.inf
+        self._plain: dict[int, tuple[Task, tuple[float, ...], float, int]] = {}
+        self._kind_factors: dict[str, tuple[float, ...]] = {}
         self.record = BeliefRecord(len(self.types))
 
     def doubt(self, apart: float) -> None:
@@ -88,6 +92,37 @@ class LearnedEstimator(PhysicsEstimator):
             else:
                 self.remember(task, self._computed(task))
         return self._seconds
+
+    def many_terms(self, tasks: Sequence[Task]) -> BatchTerms | None:
+        """What `terms` says of each of these tasks, as columns; `None` if the formula does not serve all of them."""
+        known = [self._plain.get(task.task_id) for task in tasks]
+        for place, task in enumerate(tasks):
+            one = known[place]
+            if one is None or one[0] is not task:
+                if not (self._has_formula and is_plain(task)):
+                    return None
+                seconds = self._computed(task)
+                if len(self._plain) >= _MOST_PLAIN:
+                    self._plain.clear()
+                rule = rule_code(task, self.memory_rule)
+                one = task, (seconds.cpu_s, *seconds.gpu_s), task.memory_required, rule
+                known[place] = self._plain[task.task_id] = one
+        found = [one for one in known if one is not None]
+        for kind in {task.kind for task in tasks} - self._kind_factors.keys():
+            told = self.model.factors(kind, np.empty(len(self.types)))
+            self._kind_factors[kind] = tuple((self._drawn_together(told) if self._apart < math.inf else told).tolist())
+        factors = np.array([self._kind_factors[task.kind] for task in tasks])
+        seconds = np.array([one[1] for one in found]) * factors
+        return BatchTerms(
+            np.ascontiguousarray(seconds[:, 0]),
+            np.ascontiguousarray(seconds[:, 1:]),
+            np.empty((len(tasks), 0)),
+            self.gpu_kind,
+            np.array([one[2] for one in found]),
+            self.gpu_memory_mb,
+            np.array([one[3] for one in found], dtype=np.int64),
+            self.serial,
+        )
 
     def _believe(self, task: Task) -> None:
         """The same as `remember`, formula and belief in one compiled call: most tasks have no times of their own."""
@@ -199,6 +234,7 @@ class LearnedEstimator(PhysicsEstimator):
     def look_again(self) -> None:
         """Something was learned: what was believed of the latest task may no longer be."""
         self._task = self._lent = None
+        self._kind_factors.clear()
 
     def beliefs(self, task: Task) -> dict[str, Belief]:
         """What is believed of a task on every type of device, by the type's name."""

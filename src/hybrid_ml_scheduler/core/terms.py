@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple, Protocol, runtime_checkable
 
 from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn, Task
 
-__all__ = ["BatchTerms", "Formula", "LendsFormula", "TaskTerms", "Terms"]
+__all__ = ["BatchTerms", "EstimatesMany", "Formula", "LendsFormula", "TaskTerms", "Terms"]
 
 Terms = tuple[float, FloatColumn, FloatColumn, IntColumn, float, FloatColumn, int, bool]
 """The same as `TaskTerms` without names. Compiled functions take this form: a call with a named tuple costs twice."""
@@ -62,3 +63,11 @@ class BatchTerms(NamedTuple):
     gpu_memory_mb: FloatColumn
     memory_rule: IntColumn
     serial: bool
+
+
+@runtime_checkable
+class EstimatesMany(Protocol):
+    """An estimator that estimates many tasks at once: a strategy may compare all waiting tasks at every wake."""
+
+    def many_terms(self, tasks: Sequence[Task]) -> BatchTerms | None:
+        """The terms of these tasks as columns; `None` if one of them has times of its own or needs several GPUs."""

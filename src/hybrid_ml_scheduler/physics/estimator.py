@@ -18,7 +18,7 @@ from hybrid_ml_scheduler.physics.energy import Tariff
 from hybrid_ml_scheduler.physics.gangs import check_width, gang_members, gang_seconds, kind_counts, pool_memory_mb
 from hybrid_ml_scheduler.physics.node import CPU_ONLY, WHOLE, CoExecution, MemoryRule, Node
 
-__all__ = ["PhysicsEstimator", "TaskSeconds", "TruthFactor", "is_plain", "is_rounded", "is_whole"]
+__all__ = ["PhysicsEstimator", "TaskSeconds", "TruthFactor", "is_plain", "is_rounded", "is_whole", "rule_code"]
 
 # How many times its durations a task really takes: one number everywhere, or the CPU's and one for each kind of GPU.
 TruthFactor = float | tuple[float, ...]
@@ -40,7 +40,7 @@ def is_rounded(task: Task, fraction: float) -> bool:
     return fraction < 1.0 and (task.gpu_only or (not task.divisible and fraction > 0.0))
 
 
-def _rule_code(task: Task, memory_rule: int) -> int:
+def rule_code(task: Task, memory_rule: int) -> int:
     """What a task allows, in the code of the compiled forms."""
     if task.gpus_required == 0:
         return CPU_ONLY + WHOLE
@@ -132,7 +132,7 @@ class PhysicsEstimator:
             self.gpu_kind,
             task.memory_required,
             self.gpu_memory_mb if task.gpus_required <= 1 else self._pool_memory_mb(task),
-            _rule_code(task, self.memory_rule),
+            rule_code(task, self.memory_rule),
             self.serial,
         )
 

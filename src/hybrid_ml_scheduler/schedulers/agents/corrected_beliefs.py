@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
-from hybrid_ml_scheduler.core import ClusterView, Decision, RaceContext, Task
-from hybrid_ml_scheduler.core.terms import TaskTerms
-from hybrid_ml_scheduler.learning.time_forest import TimeForest
-from hybrid_ml_scheduler.schedulers.agents.hold_history import Remembered
+import numpy as np
+
+from hybrid_ml_scheduler.core import BatchTerms, ClusterView, Decision, RaceContext, Task
+from hybrid_ml_scheduler.core.terms import EstimatesMany, TaskTerms
+from hybrid_ml_scheduler.learning.time_forest import TimeForest, correct
 from hybrid_ml_scheduler.schedulers.forest.trained_seconds import Expected, TimeData, TrainsSeconds
+from hybrid_ml_scheduler.schedulers.grid import as_batch
 
 __all__ = ["CorrectedBeliefs"]
 
@@ -43,12 +46,23 @@ class CorrectedBeliefs(TrainsSeconds):
             self._thoughts[task.task_id] = _Thought(expected, TaskTerms(*expected.corrected))
         return self._thoughts[task.task_id].terms
 
-    def _believed_again(self, one: Remembered, cluster: ClusterView) -> TaskTerms:
-        """What is believed now of a task that was remembered."""
-        return TaskTerms(*self._thought(one.task, cluster, one.ready_s).corrected) if self.online else one.terms
+    def _believed_of(self, tasks: Sequence[Task], cluster: ClusterView) -> BatchTerms:
+        """The same of many tasks as columns, at once where the estimator can."""
+        estimator = cluster.estimator
+        many = estimator.many_terms(tasks) if self.online and isinstance(estimator, EstimatesMany) else None
+        if many is None:
+            return as_batch([self._believed(task, cluster) for task in tasks])
+        if self._walked[0] == 0.0:
+            return many
+        seconds = np.column_stack([many.cpu_s, many.gpu_s])
+        for task, row in zip(tasks, seconds, strict=True):
+            traits = task.size, task.compute_intensity, task.memory_required, self._lessons.kind(task)
+            correct(*traits, self._walked, row, len(row))
+        return many._replace(cpu_s=seconds[:, 0].copy(), gpu_s=seconds[:, 1:].copy())
 
-    def _expect(self, task: Task, decision: Decision) -> None:
+    def _expect(self, task: Task, decision: Decision, cluster: ClusterView) -> None:
         """A task starts: what is believed of it will be compared with its outcome."""
         if self.online:
+            self._believed(task, cluster)
             expected, chosen = self._thoughts[task.task_id].expected, max(decision.gpu or 0, 0)
             self._lessons.expect(task, expected._replace(gpu_fraction=decision.gpu_fraction, gpu=chosen))

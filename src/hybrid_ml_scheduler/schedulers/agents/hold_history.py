@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from itertools import islice
 from typing import NamedTuple
 
@@ -13,7 +12,7 @@ from hybrid_ml_scheduler.core import BatchTerms, FloatColumn, Task
 from hybrid_ml_scheduler.core.terms import TaskTerms
 from hybrid_ml_scheduler.physics.choices import split_on
 from hybrid_ml_scheduler.physics.held_choices import possible_seconds
-from hybrid_ml_scheduler.schedulers.grid import as_batch, as_column
+from hybrid_ml_scheduler.schedulers.grid import as_column
 from hybrid_ml_scheduler.schedulers.holding.settings import History
 
 __all__ = ["REMEMBERED", "Remembered", "known_history", "latest_tasks"]
@@ -37,11 +36,8 @@ def latest_tasks(history: dict[int, Remembered]) -> dict[int, Remembered]:
     return dict(islice(history.items(), max(0, len(history) - REMEMBERED), None))
 
 
-def known_history(
-    latest: list[Remembered], terms: Sequence[TaskTerms], learns: bool, aging: float, patience: float
-) -> History:
+def known_history(latest: list[Remembered], tasks: BatchTerms, learns: bool, aging: float, patience: float) -> History:
     """The latest tasks; where seconds are learned, as they are believed to be now, with what they really took."""
-    tasks = as_batch(terms)
     cut_s, whole_s = (possible_seconds(tasks, cut) for cut in (True, False))
     ready_s, width = as_column([one.ready_s for one in latest]), [one.task.gpus_required for one in latest]
     slower = _slower(latest, tasks) if learns else None

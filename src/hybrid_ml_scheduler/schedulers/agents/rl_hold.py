@@ -11,13 +11,13 @@ plain rules is not used.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
-from hybrid_ml_scheduler.core import FloatColumn, RaceContext, Task, TaskBatch
+from hybrid_ml_scheduler.core import BatchTerms, FloatColumn, RaceContext, Task, TaskBatch
 from hybrid_ml_scheduler.core.decisions import Outcome, Parts
 from hybrid_ml_scheduler.core.errors import PlanError, SchedulerError
 from hybrid_ml_scheduler.core.holding import BatchSeconds, Commitment, HeldRule, HeldStage, HeldTasks, HeldView, Pick
@@ -31,7 +31,7 @@ from hybrid_ml_scheduler.schedulers.agents.corrected_beliefs import CorrectedBel
 from hybrid_ml_scheduler.schedulers.agents.hold_history import REMEMBERED, Remembered, known_history, latest_tasks
 from hybrid_ml_scheduler.schedulers.agents.hold_model import HoldModel, hedge, hold_features, load_hold
 from hybrid_ml_scheduler.schedulers.forest.trained_seconds import TimeData, seconds_words
-from hybrid_ml_scheduler.schedulers.grid import as_column, as_terms
+from hybrid_ml_scheduler.schedulers.grid import as_batch, as_column, as_terms
 from hybrid_ml_scheduler.schedulers.holding.batch_orders import (
     BATCH,
     BatchPlan,
@@ -256,10 +256,13 @@ class RlHold(CorrectedBeliefs, KeyedHold):
         def terms_of(task: Task) -> Terms:
             return as_terms(self._believed(task, cluster))
 
+        def terms_of_many(tasks: Sequence[Task]) -> BatchTerms:
+            return self._believed_of(tasks, cluster)
+
         if self._has_gangs:
             self.pick = Pick.IN_ORDER
         if self._stage.slowest and not self._has_gangs:
-            starts = pull(self._queue, self._waiting, self._stage, terms_of, idle)
+            starts = pull(self._queue, self._waiting, self._stage, terms_of_many, idle)
         elif self._has_gangs or self._estimator.learns:
             cuts = Cuts(self._points, self._price, limits_in_s(self._longest, self._mean_s))
             starts = planned_beside_gangs(self._queue, cuts, cluster, terms_of, idle, self._due_s, self._next_place)
@@ -271,15 +274,22 @@ class RlHold(CorrectedBeliefs, KeyedHold):
             self._waiting.start(identity, cluster.now_s)
             if self._batch is not None:
                 self._batch.start(identity)
-            self._expect(task, decision)
+            self._expect(task, decision, cluster)
             yield Commitment(identity, decision)
 
     def _order_anew(self, cluster: HeldView) -> None:
-        def key(task: Task) -> float:
-            terms = self._believed(task, cluster)
-            return self.key(task, self._size_s(terms), terms)
-
-        reorder(self._queue, self._waiting.overdue, key)
+        tasks = [task for _, _, task in self._queue[self._waiting.overdue :]]
+        if not tasks:
+            return
+        if self._batch is None:
+            setting, terms = self.model.settings[self._setting], self._believed_of(tasks, cluster)
+            own_s = possible_seconds(terms, setting.splits)
+            arrival_s = as_column([task.arrival_time for task in tasks])
+            keys = held_order(arrival_s, own_s, self._patience, setting.patience).tolist()
+        else:
+            keys = [self._batch.keys[task.task_id] for task in tasks]
+        found = dict(zip((task.task_id for task in tasks), keys, strict=True))
+        reorder(self._queue, self._waiting.overdue, lambda task: found[task.task_id])
 
     def _size_s(self, terms: TaskTerms) -> float:
         return float(possible_s(as_terms(terms), True))
@@ -299,7 +309,10 @@ class RlHold(CorrectedBeliefs, KeyedHold):
         if self._seen >= self._next_review and len(self.model.settings) > 1:
             self._history = latest_tasks(self._history)
             latest = list(self._history.values())
-            terms = [self._believed_again(one, cluster) for one in latest]
+            if self.online:
+                terms = self._believed_of([one.task for one in latest], cluster)
+            else:
+                terms = as_batch([one.terms for one in latest])
             known = known_history(latest, terms, self.online, self._aging, self._patience)
             self._reviewed(known._replace(by_speed=self._by_speed))
             self._follow()

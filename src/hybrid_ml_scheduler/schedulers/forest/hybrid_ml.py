@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from bisect import insort
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -27,7 +27,7 @@ from hybrid_ml_scheduler.core.compiled import python_function
 from hybrid_ml_scheduler.core.errors import PlanError, SchedulerError
 from hybrid_ml_scheduler.core.holding import MEAN_OVER, BatchSeconds, Commitment, HeldRule, HeldTasks, HeldView
 from hybrid_ml_scheduler.core.tasks import BoolColumn
-from hybrid_ml_scheduler.core.terms import LendsFormula, TaskTerms, Terms
+from hybrid_ml_scheduler.core.terms import BatchTerms, LendsFormula, TaskTerms, Terms
 from hybrid_ml_scheduler.physics.gangs import kind_counts
 from hybrid_ml_scheduler.physics.held_choices import gpus_that_fit, plan_split
 from hybrid_ml_scheduler.physics.held_gangs import plan_beside_gangs
@@ -42,7 +42,7 @@ from hybrid_ml_scheduler.schedulers.forest.trained_seconds import (
     expected_again,
     seconds_words,
 )
-from hybrid_ml_scheduler.schedulers.grid import DEFAULT_STEP, as_column, task_terms
+from hybrid_ml_scheduler.schedulers.grid import DEFAULT_STEP, as_batch, as_column, task_terms
 from hybrid_ml_scheduler.schedulers.holding.batch_orders import BatchPlan, is_known_at_once
 from hybrid_ml_scheduler.schedulers.holding.hold_starts import Start, pull
 from hybrid_ml_scheduler.schedulers.holding.keyed import WHOLE, KeyedHold, limits_in_s, reorder
@@ -157,11 +157,13 @@ class HybridMl(TrainsSeconds, KeyedHold):
 
     def _starting(self, cluster: HeldView, idle: BoolColumn) -> Iterator[Commitment]:
         """What starts at once: idle devices take tasks, or tasks plan in order."""
+
+        def corrected_of(tasks: Sequence[Task]) -> BatchTerms:
+            return as_batch([TaskTerms(*self._known[task.task_id].corrected) for task in tasks])
+
         starts = self._planned(cluster, idle)
         if self._stage.slowest and not self._has_gangs:
-            starts = pull(
-                self._queue, self._waiting, self._stage, lambda task: self._known[task.task_id].corrected, idle
-            )
+            starts = pull(self._queue, self._waiting, self._stage, corrected_of, idle)
         for place, decision in starts:
             task = self._queue.pop(place)[2]
             known = self._known[task.task_id]

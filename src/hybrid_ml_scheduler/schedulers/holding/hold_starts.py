@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Container, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from hybrid_ml_scheduler.core import Decision, FloatColumn, Task, Terms
+from hybrid_ml_scheduler.core import BatchTerms, Decision, FloatColumn, Task, Terms
+from hybrid_ml_scheduler.core.compiled import compiled
 from hybrid_ml_scheduler.core.holding import HeldStage, HeldView
 from hybrid_ml_scheduler.core.tasks import BoolColumn, IntColumn
+from hybrid_ml_scheduler.physics.choices import row_terms
 from hybrid_ml_scheduler.physics.gangs import kind_counts
 from hybrid_ml_scheduler.physics.held_choices import pull_key, whole_seconds
 from hybrid_ml_scheduler.physics.held_gangs import plan_beside_gangs
@@ -22,6 +24,7 @@ from hybrid_ml_scheduler.schedulers.holding.waiting import Waiting
 __all__ = ["Cuts", "Start", "planned_beside_gangs", "pull"]
 
 TermsOf = Callable[[Task], Terms]
+TermsOfMany = Callable[[Sequence[Task]], BatchTerms]
 NextPlace = Callable[[Container[int], FloatColumn, HeldView], int]
 Start = tuple[int, Decision]
 """The place in the queue of a task that starts, and where. Whoever gets it takes the task out of the queue."""
@@ -35,25 +38,60 @@ class Cuts(NamedTuple):
     limits_s: FloatColumn
 
 
-def pull(queue: HeldQueue, waiting: Waiting, stage: HeldStage, terms_of: TermsOf, idle: BoolColumn) -> Iterator[Start]:
+def pull(
+    queue: HeldQueue, waiting: Waiting, stage: HeldStage, terms_of: TermsOfMany, idle: BoolColumn
+) -> Iterator[Start]:
     """Idle devices take whole tasks, the GPUs by number, then the CPU; the overdue first."""
-    known: dict[int, tuple[FloatColumn, IntColumn]] = {}
     devices, left = len(idle), DEPTH
+    whole_s, gpu_kind = np.empty((0, devices)), np.empty(0, dtype=np.int64)
     for device in (*range(1, devices), 0):
-        best, chosen = (math.inf, 0), -1
-        for place, (_, identity, task) in enumerate(queue[:DEPTH] if idle[device] and left else ()):
-            if identity not in known:
-                terms, whole_s = terms_of(task), np.empty(devices)
-                whole_seconds(terms, whole_s)
-                known[identity] = whole_s, terms[3]
-            key = pull_key(device, *known[identity], stage.slowest, stage.affinity, task.arrival_time, stage.patience)
-            if key < math.inf and (key, identity) < best:
-                best, chosen = (key, identity), place
-                if place < waiting.overdue:
-                    break
+        if not (idle[device] and left and queue):
+            continue
+        entries = queue[:DEPTH]
+        fresh = [task for _, _, task in entries[len(whole_s) :]]
+        if fresh:
+            terms = terms_of(fresh)
+            whole_s, gpu_kind = np.concatenate((whole_s, whole_rows(terms, devices))), terms.gpu_kind
+        ids, since_s = (np.array(column) for column in zip(*((i, t.arrival_time) for _, i, t in entries), strict=True))
+        chosen = choose_pulled(
+            device, whole_s, gpu_kind, stage.slowest, stage.affinity, stage.patience, since_s, ids, waiting.overdue
+        )
         if chosen >= 0:
             left -= 1
+            whole_s = np.delete(whole_s, chosen, axis=0)
             yield chosen, Decision(gpu_fraction=1.0, gpu=device - 1) if device else Decision(gpu_fraction=0.0, gpu=0)
+
+
+@compiled(nogil=True)
+def whole_rows(tasks: BatchTerms, devices: int) -> FloatColumn:
+    """Seconds of every whole task on every device, the CPU first (`whole_seconds`)."""
+    found = np.empty((tasks.cpu_s.shape[0], devices))
+    for row in range(tasks.cpu_s.shape[0]):
+        whole_seconds(row_terms(tasks, row), found[row])
+    return found
+
+
+@compiled(nogil=True)
+def choose_pulled(
+    device: int,
+    whole_s: FloatColumn,
+    gpu_kind: IntColumn,
+    slowest: float,
+    affinity: float,
+    patience: float,
+    since_s: FloatColumn,
+    identities: IntColumn,
+    overdue: int,
+) -> int:
+    """The place of the task that an idle device takes, by `pull_key` and then by id; -1: it wants none."""
+    best, chosen = math.inf, -1
+    for place in range(whole_s.shape[0]):
+        key = pull_key(device, whole_s[place], gpu_kind, slowest, affinity, since_s[place], patience)
+        if key < best or (key == best < math.inf and identities[place] < identities[chosen]):
+            best, chosen = key, place
+            if place < overdue:
+                break
+    return chosen
 
 
 def planned_beside_gangs(
