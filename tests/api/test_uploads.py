@@ -115,7 +115,7 @@ async def test_in_production_an_upload_needs_the_key(application: Opener) -> Non
 async def test_a_load_of_a_trace_belongs_to_a_trace(application: Opener) -> None:
     async with application() as client:
         for body, status in (
-            ({"new_run": True, "target_load": 0.5}, 422),
+            ({"new_run": True, "arrival_scale": 0.5}, 422),
             ({"new_run": True, "upload": "0" * 32}, 422),
             ({"new_run": True, "upload": "0" * 32, "workload": "mixed"}, 422),
         ):

@@ -68,7 +68,7 @@ def test_a_click_opens_every_strategys_decision_and_back_closes_it(watcher: Tab,
     expect(drawer.locator("[data-oracle]")).to_contain_text(f"{round(audit['oracle']['gpu_fraction'] * 100)} %")
     forest = drawer.locator("li[data-strategy='hybrid_ml']")
     expect(forest).to_contain_text(f"GPU share {round(audit['strategies']['hybrid_ml']['gpu_fraction'] * 100)} %")
-    expect(forest).to_contain_text("spread")
+    expect(forest).to_contain_text("believed seconds")
     expect(forest.get_by_role("img", name=re.compile("Gantt strip of 5 devices"))).to_be_visible()
     assert f"task={task}" in page.url
     page.go_back()

@@ -134,7 +134,7 @@ def test_the_forest_says_why(watcher: Tab, standing: LiveService) -> None:
     audit = snapshot(standing)["update"]["audit"]["hybrid_ml"]
     why = page.get_by_role("region", name="Why the latest decision")
     expect(why).to_contain_text(audit["reason_text"])
-    expect(why).to_contain_text("spread")
+    expect(why).to_contain_text("believed seconds")
     expect(why).to_contain_text(f"GPU share {round(audit['gpu_fraction'] * 100)} %")
 
 

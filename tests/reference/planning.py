@@ -38,7 +38,8 @@ class Planning:
         return [formulas.cpu_s(self.node, self.tasks[i]), *on_gpus]
 
     def mean_s(self, i: int) -> float:
-        return sum(self.costs(i)[1:], self.costs(i)[0]) / len(self.costs(i))
+        usable = self.costs(i)[1:] if self.tasks[i].gpu_only else self.costs(i)
+        return sum(usable[1:], usable[0]) / len(usable)
 
     def whole_s(self, i: int) -> float:
         return fastest_s(self.node, self.tasks[i], splits=False)

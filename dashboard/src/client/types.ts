@@ -35,7 +35,10 @@ export type Metric = Schemas["Metric"];
 export type Models = Schemas["Models"];
 export type ModelVersion = Schemas["ModelVersion"];
 export type NodeMotion = Schemas["NodeMotion"];
-export type NewTask = Omit<Schemas["NewTask"], "arrival_time" | "dependencies" | "kind" | "gpus_required" | "runs_on">;
+export type NewTask = Omit<
+  Schemas["NewTask"],
+  "arrival_time" | "dependencies" | "kind" | "gpus_required" | "runs_on"
+>;
 export type Notification = Schemas["Notification"];
 export type Preset = Schemas["Preset"];
 export type Problem = Schemas["Problem"];

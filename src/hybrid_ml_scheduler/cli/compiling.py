@@ -27,9 +27,9 @@ def take_one_thread() -> None:
 def say_if_compiling() -> None:
     """Say so once if the compiled code is not in the cache yet."""
     from hybrid_ml_scheduler.core.compiled import is_kept
-    from hybrid_ml_scheduler.engine.loop import run
+    from hybrid_ml_scheduler.engine.loop import run_at
 
-    if not is_kept(run):
+    if not is_kept(run_at):
         print(
             "The first race compiles its kernels (some 10 seconds); they are cached for the next one.", file=sys.stderr
         )
