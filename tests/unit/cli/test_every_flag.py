@@ -58,7 +58,7 @@ BAD: dict[str, tuple[str, ...]] = {
     "--before": ("mixd", ""),
     "--after": ("mixd", ""),
     "--task": ("-1", "none"),
-    "--best": ("bogus", ""),
+    "--best": ("bogus",),
     "--budget": ("cheap", "$-1/h", ""),
     "--current": ("no_such_node", ""),
     "--reference-node": ("no_such_node", ""),

@@ -26,7 +26,7 @@ def _target(target: str | None, best: str | None) -> Target:
     if target is None and best is None:
         raise PlanError("Say what is asked for: a target, such as 'p95_latency < 2 s', or best, such as p95_latency.")
     if target is not None and best is not None:
-        raise PlanError("A target and best are two questions: ask for one of them.")
+        raise PlanError("A target (--target) and the best (--best) are two questions: ask for one of them.")
     return read_target(target) if target is not None else read_best(str(best))
 
 
