@@ -233,5 +233,4 @@ def _scratch(num_gpus: int, devices: int, seconds: Durations, model: DurationMod
         told=np.ones(types),
         believed_gpu=np.empty(seconds.gpu_s.shape[1]),
         believed_paged=np.empty(seconds.paged_s.shape[1]),
-        no_paged=np.empty(0),
     )

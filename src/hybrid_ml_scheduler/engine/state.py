@@ -237,7 +237,6 @@ class Scratch(NamedTuple):
     told: FloatColumn
     believed_gpu: FloatColumn
     believed_paged: FloatColumn
-    no_paged: FloatColumn
 
 
 class State(NamedTuple):
